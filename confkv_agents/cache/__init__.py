@@ -1,0 +1,1 @@
+"""The CONF-KV cache: storage, ranking, confidence, attention."""

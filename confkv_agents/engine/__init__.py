@@ -1,0 +1,1 @@
+"""One loaded model, many sessions: load, read in chunks, decode, reuse."""

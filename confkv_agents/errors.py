@@ -1,0 +1,73 @@
+"""Errors of the package: one class per family of failure, all under `ConfKVError`.
+
+Every message says what is wrong, where, and what to do about it. Command-line tools turn any of these into one
+line and exit code 2; nothing else is caught on a user's behalf.
+"""
+
+
+class ConfKVError(Exception):
+    """Base class of every error this package raises on purpose."""
+
+
+class ConfigError(ConfKVError, ValueError):
+    """A configuration value is out of range or contradicts another one."""
+
+
+class ModelError(ConfKVError):
+    """A model cannot be used as asked."""
+
+
+class ModelNotFoundError(ModelError):
+    """No model lies at the given path or hub id."""
+
+
+class WeightsMissingError(ModelNotFoundError):
+    """The embedded model's weights have not been fetched yet."""
+
+
+class UnsupportedModelError(ModelError):
+    """The model's family, attention or library version is not supported."""
+
+
+class PromptError(ConfKVError, ValueError):
+    """A prompt cannot be given to the model (no chat template, unknown block, forged control token...)."""
+
+
+class ImageError(PromptError):
+    """A picture cannot be decoded, is too large, or the model takes no pictures."""
+
+
+class PromptTooLongError(PromptError):
+    """The prompt does not fit the model's positions or the session's memory."""
+
+
+class CacheStateError(ConfKVError, RuntimeError):
+    """The cache cannot do this in its present state, such as a rollback to evicted tokens."""
+
+
+class PluginError(ConfKVError):
+    """An agent, site or task is not found or does not expose what it must."""
+
+
+class TaskError(ConfKVError, ValueError):
+    """A task file is invalid; the message names file and field."""
+
+
+class SiteError(ConfKVError):
+    """A site is unknown, does not start, or does not answer."""
+
+
+class ActionError(ConfKVError):
+    """An action cannot be understood or carried out; the agent is told and the episode goes on."""
+
+
+class BrowserError(ConfKVError):
+    """The browser cannot be found, started or driven."""
+
+
+class BrowserNotFoundError(BrowserError):
+    """No Chromium was found; the message holds both remedies."""
+
+
+class InfraError(ConfKVError):
+    """The environment failed, not the agent: browser crash, site down, deadline passed."""

@@ -1,0 +1,1 @@
+"""Episodes, records, reports."""

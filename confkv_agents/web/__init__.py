@@ -1,0 +1,1 @@
+"""Browser, observation, actions, tasks and evaluators; knows nothing of models."""
