@@ -1,8 +1,8 @@
 """Finds and loads agents, sites and tasks: the files a user adds without touching the package.
 
-They lie in `agents/`, `envs/` and `tasks/` of the checkout, or in the wheel under `confkv_agents/_data/`. Code
-is loaded by path under a private module name; `sys.path` is never changed, so no top-level `agents` or `envs`
-exists.
+They lie in `agents/`, `envs/` and `tasks/` of the checkout, or in the wheel under `confkv_agents/_data/`.
+Code is loaded by path under a private module name; `sys.path` is never changed, so no top-level `agents` or
+`envs` exists.
 """
 
 from __future__ import annotations

