@@ -1,0 +1,39 @@
+# `make demo` and `make test` set up everything they need; see README.md.
+
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO_TASK ?= shop/add-to-cart
+
+.PHONY: help demo test lint wheel-check setup clean
+
+help:
+	@echo "make demo         set up and run one episode with the embedded model, headless"
+	@echo "make test         set up and run all tests"
+	@echo "make lint         ruff and mypy"
+	@echo "make wheel-check  build the wheel and run a task from it, outside the checkout"
+	@echo "make setup        set up only, with everything for development"
+	@echo "make clean        remove .venv and what was built (fetched weights stay in the cache folder)"
+
+demo:
+	@$(PYTHON) scripts/setup.py
+	$(BIN)/confkv-agent run --task $(DEMO_TASK)
+
+test:
+	@$(PYTHON) scripts/setup.py --extra test
+	$(BIN)/pytest
+
+lint:
+	@$(PYTHON) scripts/setup.py --extra dev --no-browser --no-weights
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+wheel-check:
+	@$(PYTHON) scripts/setup.py --no-weights
+	$(BIN)/python scripts/wheel_check.py
+
+setup:
+	@$(PYTHON) scripts/setup.py --extra dev
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

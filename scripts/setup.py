@@ -1,0 +1,210 @@
+"""Makes a checkout ready: virtual environment, package, browser, weights. Standard library only.
+
+    python3 scripts/setup.py [--extra NAME]... [--no-browser] [--no-weights]
+
+Every step looks first and does nothing when its result is there, so a second run neither downloads nor calls
+pip. As root on Debian or Ubuntu, missing system packages (python3-venv, chromium) are installed with apt;
+otherwise the message says what to install.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+STAMP = VENV / "confkv-setup.json"
+OLDEST = (3, 11)
+
+FIND_BROWSER = """
+import sys
+from confkv_agents.errors import BrowserError
+from confkv_agents.web.chromium import find_chromium
+from playwright.sync_api import Error, sync_playwright
+try:
+    options = find_chromium().as_kwargs()
+    with sync_playwright() as playwright:
+        playwright.chromium.launch(**options).close()
+except (BrowserError, Error) as error:
+    sys.exit(str(error))
+print(options.get("executable_path") or options.get("channel") or "Playwright's own Chromium")
+"""
+FETCH_WEIGHTS = """
+import sys
+from confkv_agents.engine.weights import fetch_embedded
+from confkv_agents.errors import ConfKVError
+try:
+    fetch_embedded(lambda text: print("setup:", text, flush=True))
+except ConfKVError as error:
+    sys.exit("setup: " + str(error))
+"""
+
+
+def say(text: str) -> None:
+    """Tell the user what happens now."""
+    print(f"setup: {text}", flush=True)
+
+
+def give_up(text: str) -> NoReturn:
+    """End with a message and exit code 1."""
+    sys.exit(f"setup: {text}")
+
+
+def run(*command: str | Path, **environment: str) -> bool:
+    """Run a command in the checkout and tell whether it succeeded."""
+    done = subprocess.run(
+        [str(part) for part in command], cwd=ROOT, env={**os.environ, **environment}, check=False
+    )
+    return done.returncode == 0
+
+
+def use_new_enough_python() -> None:
+    """Start again under a newer interpreter when this one is too old."""
+    if sys.version_info >= OLDEST:
+        return
+    for minor in (13, 12, 11):
+        newer = shutil.which(f"python3.{minor}")
+        if newer:
+            os.execv(newer, [newer, *sys.argv])
+    give_up("Python 3.11 or newer is needed; this is {}.{}".format(*sys.version_info[:2]))
+
+
+def has_apt() -> bool:
+    """Tell whether system packages may be installed here without asking."""
+    return shutil.which("apt-get") is not None and hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def apt_install(*packages: str) -> bool:
+    """Install Debian packages if the archive has them as real packages; True when they are installed."""
+    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
+    wait = "DPkg::Lock::Timeout=300"
+    if not run("apt-get", "-q", "-o", wait, "update", **quiet):
+        say("apt-get update failed; trying with the package lists that are here")
+    policy = subprocess.run(
+        ["apt-cache", "policy", packages[0]],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "LC_ALL": "C"},
+    ).stdout
+    candidate = policy.partition("Candidate:")[2].partition("\n")[0].strip()
+    if candidate in ("", "(none)") or "snap" in candidate:
+        return False
+    options = ("-q", "-y", "--no-install-recommends", "-o", wait)
+    return run("apt-get", "install", *options, *packages, **quiet)
+
+
+def make_venv() -> None:
+    """Create `.venv` with pip, installing Python's venv support first where Debian left it out."""
+    if (
+        PYTHON.exists()
+        and subprocess.run([str(PYTHON), "-c", "import pip"], capture_output=True, check=False).returncode
+        == 0
+    ):
+        return
+    try:
+        import ensurepip  # noqa: F401
+        import venv  # noqa: F401
+    except ImportError:
+        package = f"python3.{sys.version_info.minor}-venv"
+        if not (has_apt() and apt_install(package)):
+            give_up(f"this Python cannot make virtual environments: run `sudo apt-get install {package}`")
+    say("making the virtual environment .venv")
+    if not run(sys.executable, "-m", "venv", "--clear", VENV):
+        give_up("making .venv failed; the reason stands above")
+
+
+def install_package(extras: set[str]) -> None:
+    """Install the package, editable, with the tested versions, unless that was done and nothing changed."""
+    sources = b"".join((ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt"))
+    digest = hashlib.sha256(sources + sys.version.encode()).hexdigest()
+    try:
+        done = json.loads(STAMP.read_text())
+    except (OSError, ValueError):
+        done = {}
+    had = set(done.get("extras", [])) if done.get("digest") == digest else None
+    if had is not None and extras <= had:
+        return
+    extras = extras | (had or set())
+    target = "." + (f"[{','.join(sorted(extras))}]" if extras else "")
+    say(f"installing {target} with the versions of constraints.txt")
+    if not run(
+        PYTHON,
+        "-m",
+        "pip",
+        "install",
+        "-q",
+        "--disable-pip-version-check",
+        "-c",
+        "constraints.txt",
+        "-e",
+        target,
+    ):
+        give_up("pip could not install the package; the reason stands above")
+    STAMP.write_text(json.dumps({"digest": digest, "extras": sorted(extras)}))
+
+
+def browser() -> tuple[str | None, str]:
+    """Return the browser that starts here, or None and why not."""
+    done = subprocess.run(
+        [str(PYTHON), "-c", FIND_BROWSER], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    return (done.stdout.strip(), "") if done.returncode == 0 else (None, done.stderr.strip())
+
+
+def make_sure_of_browser() -> None:
+    """Use a browser that is here; else Debian's package as root; else Playwright's download."""
+    found, problem = browser()
+    if found is None and os.environ.get("CONFKV_CHROMIUM"):
+        give_up(f"CONFKV_CHROMIUM is set, so no other browser is tried: {problem}")
+    if found is None and has_apt():
+        say("no Chromium found: installing Debian's package")
+        if apt_install("chromium", "fonts-liberation"):
+            found, problem = browser()
+    if found is None:
+        say("no Chromium found: running `playwright install chromium`")
+        libraries = ("--with-deps",) if has_apt() else ()
+        run(
+            PYTHON,
+            "-m",
+            "playwright",
+            "install",
+            *libraries,
+            "chromium",
+            PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT="10000",
+        )
+        found, problem = browser()
+    if found is None:
+        give_up(f"no browser: {problem}")
+    say(f"browser: {found}")
+
+
+def main() -> None:
+    """Do every step that is still to do."""
+    use_new_enough_python()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument(
+        "--extra", action="append", default=[], help="an extra of pyproject.toml, such as test"
+    )
+    parser.add_argument("--no-browser", action="store_true")
+    parser.add_argument("--no-weights", action="store_true")
+    options = parser.parse_args()
+    make_venv()
+    install_package(set(options.extra))
+    if not options.no_browser:
+        make_sure_of_browser()
+    if not options.no_weights and not run(PYTHON, "-c", FETCH_WEIGHTS):
+        give_up("the embedded model's weights are not ready; the reason stands above")
+
+
+if __name__ == "__main__":
+    main()
