@@ -24,6 +24,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "confkv-setup.json"
 OLDEST = (3, 11)
+INCLUDES = {"dev": {"test"}}  # extras of pyproject.toml that name others
 
 FIND_BROWSER = """
 import sys
@@ -132,23 +133,13 @@ def install_package(extras: set[str]) -> None:
     except (OSError, ValueError):
         done = {}
     had = set(done.get("extras", [])) if done.get("digest") == digest else None
-    if had is not None and extras <= had:
+    if had is not None and extras <= had.union(*(INCLUDES.get(extra, set()) for extra in had)):
         return
     extras = extras | (had or set())
     target = "." + (f"[{','.join(sorted(extras))}]" if extras else "")
     say(f"installing {target} with the versions of constraints.txt")
-    if not run(
-        PYTHON,
-        "-m",
-        "pip",
-        "install",
-        "-q",
-        "--disable-pip-version-check",
-        "-c",
-        "constraints.txt",
-        "-e",
-        target,
-    ):
+    options = ("-q", "--disable-pip-version-check", "-c", "constraints.txt")
+    if not run(PYTHON, "-m", "pip", "install", *options, "-e", target):
         give_up("pip could not install the package; the reason stands above")
     STAMP.write_text(json.dumps({"digest": digest, "extras": sorted(extras)}))
 
