@@ -138,7 +138,7 @@ def install_package(extras: set[str]) -> None:
     extras = extras | (had or set())
     target = "." + (f"[{','.join(sorted(extras))}]" if extras else "")
     say(f"installing {target} with the versions of constraints.txt")
-    options = ("-q", "--disable-pip-version-check", "-c", "constraints.txt")
+    options = ("-q", "--disable-pip-version-check", "--no-compile", "-c", "constraints.txt")
     if not run(PYTHON, "-m", "pip", "install", *options, "-e", target):
         give_up("pip could not install the package; the reason stands above")
     STAMP.write_text(json.dumps({"digest": digest, "extras": sorted(extras)}))

@@ -84,7 +84,7 @@ def main() -> None:
         check_contents(wheel)
         run(sys.executable, "-m", "venv", base / "venv", cwd=empty)
         python = base / "venv" / "bin" / "python"
-        run(python, *quiet_pip, "install", "-c", ROOT / "constraints.txt", wheel, cwd=empty)
+        run(python, *quiet_pip, "install", "--no-compile", "-c", ROOT / "constraints.txt", wheel, cwd=empty)
         run(python, *quiet_pip, "check", cwd=empty)
         check_installed(python, empty)
         command = base / "venv" / "bin" / "confkv-agent"
