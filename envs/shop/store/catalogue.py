@@ -1,9 +1,9 @@
 """What the shop can sell: categories, kinds of goods, brands and colours. Pure data.
 
-Fields of a kind, in order: noun, picture file (in `art/`), lowest and highest price in whole dollars, how many
-products to draw, how they differ ("colour": the colour is in the name; any other text: types, separated by
-commas, one of which is in the name), how many further products show what makes them different in the picture
-only, and what that is ("colour", "count" of pieces or animal "motif").
+Fields of a kind, in order: noun, picture file (in `art/`), lowest and highest price in whole dollars, how
+many products to draw, how they differ ("colour": the colour is in the name; any other text: types, separated
+by commas, one of which is in the name), how many further products show what makes them different in the
+picture only, and what that is ("colour", "count" of pieces or animal "motif").
 """
 
 from dataclasses import dataclass, field
@@ -33,6 +33,7 @@ class Category:
     blurb: str
     brands: tuple[str, ...]
     facts: tuple[str, ...]
+    extra: tuple[str, tuple[str, ...]]
     kinds: tuple[Kind, ...] = field(repr=False)
 
 
@@ -48,6 +49,7 @@ CATEGORIES: tuple[Category, ...] = (
         "bags-travel", "Bags & Travel", "For the way to work and around the world.",
         ("Kova", "Maren", "Tarn", "Orlo", "Sable"),
         ("Two inside pockets and a key loop.", "Water runs off the outside.", "The seams are sewn twice."),
+        ("Guarantee", ("1 year", "2 years", "3 years", "5 years")),
         (
             Kind("Backpack", "backpack", 29, 89, 3, C, 2),
             Kind("Handbag", "handbag", 39, 129, 1, "Leather,Canvas"),
@@ -62,7 +64,8 @@ CATEGORIES: tuple[Category, ...] = (
     Category(
         "clothing", "Clothing", "Soft, sturdy and made to be worn often.",
         ("Juno", "Tilda", "Halden", "Pippa", "Wilmot"),
-        ("Machine washable at 30 degrees.", "Cut for a relaxed fit.", "Made from long-staple yarn."),
+        ("Soft from the first day.", "Cut for a relaxed fit.", "Made from long-staple yarn."),
+        ("Care", ("Wash at 30 degrees", "Wash at 40 degrees", "Hand wash")),
         (
             Kind("T-Shirt", "tshirt", 12, 34, 2, C, 3, "motif", CLOTHES),
             Kind("Jeans", "jeans", 39, 89, 1, "Slim,Straight", sizes=CLOTHES),
@@ -78,6 +81,7 @@ CATEGORIES: tuple[Category, ...] = (
         "shoes-hats", "Shoes & Hats", "From the first step of the day to the top of your head.",
         ("Brisk", "Tilda", "Fenwick", "Halden", "Rook"),
         ("The sole can be replaced.", "Runs true to size.", "Lined with soft cotton."),
+        ("Care", ("Wipe with a cloth", "Brush when dry", "Keep dry")),
         (
             Kind("Running Shoes", "running-shoe", 59, 139, 1, "Road,Trail", sizes=FEET),
             Kind("Hiking Boots", "hiking-boot", 79, 189, 1, "Suede,Leather", sizes=FEET),
@@ -94,6 +98,7 @@ CATEGORIES: tuple[Category, ...] = (
         "kitchen", "Kitchen & Table", "Good tools for good meals.",
         ("Elba", "Nettle", "Orlo", "Corrin", "Maren"),
         ("Safe in the dishwasher.", "Keeps its colour for years.", "Comes with a linen bag."),
+        ("Guarantee", ("2 years", "5 years", "10 years")),
         (
             Kind("Teapot", "teapot", 19, 59, 3, C, 1),
             Kind("Frying Pan", "pan", 25, 89, 2, "Iron,Steel,Ceramic"),
@@ -111,6 +116,7 @@ CATEGORIES: tuple[Category, ...] = (
         "home-garden", "Home & Garden", "Things that make a room yours.",
         ("Arden", "Lumo", "Veda", "Nettle", "Dunmore"),
         ("Ready to use out of the box.", "Packed without plastic.", "Made in small batches."),
+        ("Packing", ("Cardboard", "Paper", "Linen bag")),
         (
             Kind("Chair", "chair", 45, 149, 2, "Oak,Walnut,Beech"),
             Kind("Sofa", "sofa", 299, 799, 1, "Velvet,Linen"),
@@ -128,6 +134,7 @@ CATEGORIES: tuple[Category, ...] = (
         "electronics", "Electronics", "Clever things that simply work.",
         ("Lumo", "Rook", "Veda", "Brisk", "Corrin"),
         ("A two metre cable is included.", "Updates itself at night.", "The battery can be changed at home."),
+        ("Guarantee", ("1 year", "2 years", "3 years")),
         (
             Kind("Laptop", "laptop", 399, 999, 2, "Slim,Studio,Travel"),
             Kind("Camera", "camera", 199, 599, 1, "Compact,Travel"),
@@ -146,6 +153,7 @@ CATEGORIES: tuple[Category, ...] = (
         "toys-games", "Toys & Games", "Made for play, and for being passed on.",
         ("Pippa", "Juno", "Wilmot", "Fenwick", "Nettle"),
         ("Suitable from three years.", "Painted with water-based colours.", "Fits into any toy box."),
+        ("Age", ("3 and up", "5 and up", "6 and up", "8 and up")),
         (
             Kind("Teddy Bear", "teddy", 15, 45, 1, "Plush,Mohair"),
             Kind("Kite", "kite", 12, 39, 1, "Diamond,Beach"),
@@ -163,6 +171,7 @@ CATEGORIES: tuple[Category, ...] = (
         "sports", "Sports & Outdoors", "Fresh air, from the park to the peak.",
         ("Tarn", "Brisk", "Halden", "Dunmore", "Kova"),
         ("Tested in all weathers.", "Spare parts are kept for ten years.", "Packs down small."),
+        ("Guarantee", ("1 year", "2 years", "10 years")),
         (
             Kind("Football", "football", 14, 39, 1, "Match,Training"),
             Kind("Basketball", "basketball", 15, 45, 1, "Indoor,Street"),
@@ -180,6 +189,7 @@ CATEGORIES: tuple[Category, ...] = (
         "music", "Music", "Instruments for first notes and for the big stage.",
         ("Arden", "Sable", "Elba", "Rook", "Veda"),
         ("Set up by hand in our workshop.", "Comes with a padded case.", "Easy to tune, and stays in tune."),
+        ("Guarantee", ("2 years", "5 years", "10 years")),
         (
             Kind("Guitar", "guitar", 99, 399, 3, C, 1),
             Kind("Violin", "violin", 89, 349, 2, "Maple,Spruce,Student"),
@@ -196,6 +206,7 @@ CATEGORIES: tuple[Category, ...] = (
         "office-craft", "Office & Craft", "For lists, letters and long afternoons of making.",
         ("Corrin", "Fenwick", "Maren", "Tilda", "Arden"),
         ("Lies well in the hand.", "Refills are easy to find.", "A fine present as well."),
+        ("Recycled share", ("30%", "60%", "100%")),
         (
             Kind("Notebook", "notebook", 5, 19, 3, C, 3, "motif"),
             Kind("Pencils", "pencil", 4, 14, 1, "Drawing,School", 2, "count"),
@@ -210,7 +221,8 @@ CATEGORIES: tuple[Category, ...] = (
     Category(
         "tools", "Tools", "The right tool, within reach.",
         ("Dunmore", "Rook", "Brisk", "Tarn", "Orlo"),
-        ("Guaranteed for ten years.", "The grip does not slip when wet.", "Hangs on any hook."),
+        ("Made to be repaired.", "The grip does not slip when wet.", "Hangs on any hook."),
+        ("Guarantee", ("5 years", "10 years", "25 years")),
         (
             Kind("Hammer", "hammer", 12, 39, 2, "Claw,Rubber,Steel"),
             Kind("Screwdriver", "screwdriver", 5, 19, 2, C),
@@ -226,7 +238,8 @@ CATEGORIES: tuple[Category, ...] = (
     Category(
         "food", "Food & Drink", "A small, good larder.",
         ("Nettle", "Elba", "Juno", "Wilmot", "Maren"),
-        ("Keep it cool and dry.", "Best before the end of next year.", "From growers we know by name."),
+        ("Keep it cool and dry.", "Made without additives.", "From growers we know by name."),
+        ("Best before", ("August 2026", "October 2026", "January 2027")),
         (
             Kind("Honey", "honey", 6, 18, 2, "Heather,Clover,Forest"),
             Kind("Chocolate", "chocolate", 3, 12, 2, "Dark,Milk,Hazelnut"),

@@ -118,9 +118,9 @@ def _products(db: sqlite3.Connection, rng: random.Random) -> None:
                 specs["Colour"] = str(row["colour"])
             if row["material"]:
                 specs["Type"] = str(row["material"])
-            specs["Weight"] = f"{rng.randint(2, 48) * 50} g"
             specs["Made in"] = rng.choice(_ORIGINS)
-            specs["Guarantee"] = f"{rng.choice((1, 2, 3, 5))} years".replace("1 years", "1 year")
+            specs[category.extra[0]] = rng.choice(category.extra[1])
+            specs["Ships in"] = rng.choice(("1 day", "2 days", "3 days"))
             stock = 0 if rng.random() < 0.04 else rng.randint(3, 60)
             db.execute(
                 "INSERT INTO product VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
