@@ -1,0 +1,363 @@
+"""The environment: reset to a task, step by actions in text, evaluate.
+
+    with WebEnv() as env:
+        observation = env.reset(task, seed=7)
+        while not done:
+            result = env.step(agent(observation))
+            ...
+        checks = env.evaluate()
+
+Failures of the agent (an action that cannot be read or done) come back in the observation; failures of
+browser and sites raise `InfraError` and are never counted against the agent.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from confkv_agents.errors import ActionError, InfraError, SiteError
+from confkv_agents.web.actions.grammar import Action, ActionParseError, parse_action
+from confkv_agents.web.browser import Browser
+from confkv_agents.web.evaluators.base import Check
+from confkv_agents.web.marks import cut_pictures, draw_marks
+from confkv_agents.web.network import AllowList
+from confkv_agents.web.observation import Observation, ObservationConfig, compose, write_body, write_head
+from confkv_agents.web.outline import outline
+from confkv_agents.web.session import Glance, Session
+from confkv_agents.web.settle import SettleLimits
+from confkv_agents.web.sites import SiteSet
+from confkv_agents.web.tasks import Task
+from confkv_agents.web.tree import Box
+
+logger = logging.getLogger(__name__)
+
+StopReason = Literal["stop", "max_steps", "parse_failures", "repeated_action", "timeout", "infra_error"]
+
+DEFAULT_MAX_STEPS = 30
+PARSE_FAILURES = 3
+REPEATS = 5
+START_DEADLINE = 90.0
+EVALUATION_DEADLINE = 180.0
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What a step gives back.
+
+    Attributes:
+        observation: What the agent sees now.
+        action: The action understood; None when there was none.
+        error: Why it could not be understood or done; None when all went well. The observation tells it too.
+        done: True when the episode is over.
+        stop_reason: Why it is over; None while it goes on.
+        answer: Text of `stop`, "N/A" for `fail`; None otherwise.
+        refs: Playwright's handles of the elements acted on, which outlive the ids of one observation.
+    """
+
+    observation: Observation
+    action: Action | None = None
+    error: str | None = None
+    done: bool = False
+    stop_reason: StopReason | None = None
+    answer: str | None = None
+    refs: tuple[str, ...] = ()
+
+
+class WebEnv:
+    """A browser and sites, reset for one task after the other.
+
+    Args:
+        browser: Shared with others; by default an own one, started when first needed and closed with the
+            environment.
+        sites: Running sites; by default those that a task names are started and stopped here.
+        headless: For the own browser: False shows its window.
+        viewport: Width and height in CSS pixels where a task names none.
+        observation: How observations are made.
+        allow_hosts: Hosts beside the sites that pages may talk to (see `AllowList`).
+        max_steps: Actions an episode may take where neither `reset` nor the task says.
+        episode_seconds: Wall clock after which an episode stops with `timeout`; None for no limit.
+        step_seconds: Deadline of one step; when it passes the browser is killed and `InfraError` raised.
+        limits: Bounds of waiting for pages.
+    """
+
+    def __init__(
+        self,
+        browser: Browser | None = None,
+        sites: SiteSet | None = None,
+        headless: bool = True,
+        viewport: tuple[int, int] = (1280, 720),
+        observation: ObservationConfig | None = None,
+        allow_hosts: Iterable[str] = (),
+        *,
+        max_steps: int = DEFAULT_MAX_STEPS,
+        episode_seconds: float | None = None,
+        step_seconds: float = 60.0,
+        limits: SettleLimits | None = None,
+    ) -> None:
+        self._own_browser = browser is None
+        self.browser = browser or Browser(headless=headless)
+        self._own_sites = sites is None
+        self.sites = sites or SiteSet()
+        self.viewport = viewport
+        self.config = observation or ObservationConfig()
+        self._allow_hosts = tuple(allow_hosts)
+        AllowList((), self._allow_hosts)  # refuses a bad host now
+        self._default_steps = max_steps
+        self._episode_seconds = episode_seconds
+        self._step_seconds = step_seconds
+        self._limits = limits or SettleLimits()
+        self._session: Session | None = None
+        self._task: Task | None = None
+        self._observation: Observation | None = None
+        self._done: StopReason | None = None
+        self._answer: str | None = None
+        self._forget_episode()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _forget_episode(self) -> None:
+        self._steps = 0
+        self._failures = 0
+        self._last_act: tuple[Any, ...] = ()
+        self._repeats = 0
+        self._started = time.monotonic()
+
+    @property
+    def task(self) -> Task | None:
+        """The current task, with addresses in place of placeholders."""
+        return self._task
+
+    @property
+    def steps(self) -> int:
+        """Steps taken in this episode."""
+        return self._steps
+
+    @property
+    def stop_reason(self) -> StopReason | None:
+        """Why the episode is over; None while it goes on."""
+        return self._done
+
+    @property
+    def answer(self) -> str | None:
+        """Text of the final `stop`, "N/A" after `fail`; None otherwise."""
+        return self._answer
+
+    def reset(self, task: Task, seed: int | None = None, *, max_steps: int | None = None) -> Observation:
+        """Start an episode: sites reset, a fresh context, signed in where the task asks, its pages opened.
+
+        Args:
+            task: From `load_tasks`.
+            seed: Of the sites' state; default is the task's own, else 0.
+            max_steps: Actions allowed; default is the task's own, else the environment's.
+
+        Raises:
+            TaskError: The task cannot be scored here.
+            SiteError: A site that the task needs is not known.
+            InfraError: A site or the browser fails.
+        """
+        task.require_supported()
+        self._close_session()
+        self._forget_episode()
+        self._task = self._observation = None
+        self._done = self._answer = None
+        seed = seed if seed is not None else task.seed if task.seed is not None else 0
+        self._provide_sites(task, seed)
+        resolved = task.resolved(self.sites.placeholders)
+        try:
+            self.sites.reset(seed)
+        except SiteError as error:
+            self._done = "infra_error"
+            raise InfraError(f"resetting the sites failed: {error}") from error
+        allow = AllowList(self.sites.addresses, self._allow_hosts)
+        width = resolved.viewport.width or self.viewport[0]
+        height = resolved.viewport.height or self.viewport[1]
+        options: dict[str, Any] = allow.context_options() | {
+            "viewport": {"width": width, "height": height},
+            "device_scale_factor": 1,
+            "locale": "en-US",
+            "timezone_id": "UTC",
+            "reduced_motion": "reduce",
+        }
+        if resolved.geolocation:
+            options |= {"geolocation": resolved.geolocation, "permissions": ["geolocation"]}
+        if resolved.storage_state and (task.source.parent / resolved.storage_state).is_file():
+            options["storage_state"] = str(task.source.parent / resolved.storage_state)
+        self._steps_allowed = max_steps or task.max_steps or self._default_steps
+        self._task = resolved
+        try:
+            context = self.browser.new_context(**options)
+            self._session = session = self.browser.call(
+                lambda: Session(context, self.sites, allow, self._limits), START_DEADLINE
+            )
+            glance = self.browser.call(lambda: session.start(resolved), START_DEADLINE)
+        except InfraError:
+            self._fail()
+            raise
+        self._started = time.monotonic()
+        self._observation = self._observe(glance)
+        return self._observation
+
+    def _provide_sites(self, task: Task, seed: int) -> None:
+        missing = [name for name in task.sites if name not in self.sites]
+        if not missing:
+            return
+        if not self._own_sites:
+            raise SiteError(
+                f"{task.source}: task {task.task_id} needs the sites {', '.join(missing)}; add them"
+            )
+        self.sites.add_installed(missing, seed)
+
+    def step(self, action: str) -> StepResult:
+        """Carry out the action that a model's output holds.
+
+        Args:
+            action: Any text; see `confkv_agents.web.actions.parse_action` for which part counts.
+
+        Raises:
+            ActionError: No episode is running.
+            InfraError: Browser or site failed; the episode is over with `infra_error`.
+        """
+        if self._observation is None or self._task is None:
+            raise ActionError("no episode is running; call reset(task) first")
+        if self._done is not None:
+            raise ActionError(f"the episode is over ({self._done}); call reset(task) for the next one")
+        self._steps += 1
+        try:
+            parsed = parse_action(action)
+        except ActionParseError as error:
+            return self._refuse(error)
+        self._failures = 0
+        if parsed.name in ("stop", "fail"):
+            self._answer = self.sites.resolve(parsed.text) if parsed.name == "stop" else "N/A"
+            words = "the episode ended" if parsed.name == "stop" else "the task was given up"
+            self._observation = self._observation.with_outcome(words, self.sites.show(self._observation.url))
+            return self._finish(parsed, None, "stop")
+        refs = tuple(
+            element.ref
+            for number in (parsed.element, parsed.target if parsed.name == "drag" else None)
+            if number is not None and (element := self._observation.element(number)) is not None
+        )
+        self._count_repeats(parsed, refs)
+        session, observation, folder = self._session, self._observation, self._task.source.parent
+        assert session is not None
+        try:
+            glance = self.browser.call(lambda: session.act(parsed, observation, folder), self._step_seconds)
+        except InfraError:
+            self._fail()
+            raise
+        self._observation = self._observe(glance)
+        reason: StopReason | None = "repeated_action" if self._repeats >= REPEATS else None
+        return self._finish(parsed, glance.error, reason, refs)
+
+    def _refuse(self, error: ActionParseError) -> StepResult:
+        assert self._observation is not None
+        self._failures += 1
+        self._repeats, self._last_act = 0, ()
+        url = self.sites.show(self._observation.url)
+        self._observation = self._observation.with_outcome(str(error), url)
+        return self._finish(None, str(error), "parse_failures" if self._failures >= PARSE_FAILURES else None)
+
+    def _finish(
+        self, action: Action | None, error: str | None, reason: StopReason | None, refs: tuple[str, ...] = ()
+    ) -> StepResult:
+        if reason is None and self._steps >= self._steps_allowed:
+            reason = "max_steps"
+        seconds = time.monotonic() - self._started
+        if reason is None and self._episode_seconds is not None and seconds >= self._episode_seconds:
+            reason = "timeout"
+        self._done = reason
+        assert self._observation is not None
+        return StepResult(self._observation, action, error, reason is not None, reason, self._answer, refs)
+
+    def _count_repeats(self, action: Action, refs: tuple[str, ...]) -> None:
+        """Equal: the same verb and text on the same elements of the same page, whatever their ids."""
+        assert self._observation is not None
+        place = (self._observation.url, self._observation.scroll.top if action.name == "scroll" else None)
+        act = (
+            action.name,
+            refs or (action.element, action.target),
+            action.text,
+            action.direction,
+            action.accept,
+        )
+        key = (*act, action.enter, place)
+        self._repeats = self._repeats + 1 if key == self._last_act else 1
+        self._last_act = key
+
+    def _observe(self, glance: Glance) -> Observation:
+        assert self._task is not None
+        reading = glance.reading
+        width = self._task.viewport.width or self.viewport[0]
+        height = self._task.viewport.height or self.viewport[1]
+        shown_url = self.sites.show(reading.url)
+        head = write_head(glance.outcome, glance.tabs, shown_url, reading.scroll)
+        lines = outline(reading.root, Box(0, 0, width, height))
+        body = write_body(lines, self.config, self.config.count_tokens(head))
+        elements = body.elements
+        return Observation(
+            text=compose(glance.outcome, glance.tabs, shown_url, reading.scroll, body.text),
+            elements=elements,
+            screenshot=reading.screenshot,
+            marked=draw_marks(reading.screenshot, elements) if self.config.marks else None,
+            url=reading.url,
+            title=reading.title,
+            tabs=glance.tabs,
+            dialog=glance.dialogs[-1] if glance.dialogs else None,
+            outcome=glance.outcome,
+            pictures=cut_pictures(reading.screenshot, reading.pictures, elements, self.config),
+            goal=self._task.intent,
+            scroll=reading.scroll,
+            left_out=body.left_out,
+            cut_at=body.cut_at,
+            body=body.text,
+        )
+
+    def evaluate(self) -> list[Check]:
+        """Judge the episode as it stands, on a page of its own; may be called before it is over.
+
+        Raises:
+            ActionError: No episode was started.
+            InfraError: Browser or site failed; nothing is known about the agent's success then.
+        """
+        session, task = self._session, self._task
+        if session is None or task is None:
+            raise ActionError("there is no episode to judge; call reset(task) first")
+        answer = self._answer or ""
+        try:
+            return self.browser.call(lambda: session.evaluate(task, answer), EVALUATION_DEADLINE)
+        except (InfraError, SiteError) as error:
+            self._fail()
+            raise error if isinstance(error, InfraError) else InfraError(str(error)) from error
+
+    def memory(self) -> dict[str, int]:
+        """Memory of the browser's processes in bytes; see `Browser.memory`."""
+        return self.browser.memory()
+
+    def _fail(self) -> None:
+        self._done = "infra_error"
+        self._close_session()
+
+    def _close_session(self) -> None:
+        session, self._session = self._session, None
+        if session is None or not self.browser.alive:
+            return
+        try:
+            self.browser.call(session.close, 10.0)
+        except InfraError as error:
+            logger.warning("the last episode's context did not close: %s", error)
+
+    def close(self) -> None:
+        """Close the context, and the browser and sites started here. Calling it again does nothing."""
+        self._close_session()
+        if self._own_browser:
+            self.browser.close()
+        if self._own_sites:
+            self.sites.close()

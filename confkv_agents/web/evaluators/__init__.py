@@ -1,0 +1,9 @@
+"""Checks that decide whether an episode succeeded: a list of explained findings, never a bare number.
+
+An evaluator is a file here with a function `(task, input) -> list[Check]` and an entry in `EVALUATORS`.
+"""
+
+from confkv_agents.web.evaluators.base import Check, EvaluationInput, EvaluatorPage, succeeded
+from confkv_agents.web.evaluators.run import EVALUATORS, evaluate
+
+__all__ = ["EVALUATORS", "Check", "EvaluationInput", "EvaluatorPage", "evaluate", "succeeded"]

@@ -1,0 +1,281 @@
+"""What an agent sees after each action: text, elements with ids, a screenshot, and pictures of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from confkv_agents.errors import ConfigError
+from confkv_agents.web.outline import Line
+from confkv_agents.web.text import TokenCounter, estimate_tokens, quote
+from confkv_agents.web.tree import Box
+
+TextFormat = Literal["label-first", "vwa"]
+
+
+@dataclass(frozen=True)
+class ObservationConfig:
+    """How observations are made.
+
+    Attributes:
+        format: `label-first` puts the id behind the quoted name, where a small model can copy it
+            (`link 'Red Canvas Backpack' [12]`); `vwa` is VisualWebArena's form (`[12] link 'Red Canvas
+            Backpack'`).
+        max_tokens: Bound on the text, counted by `count_tokens`; what does not fit is cut between elements
+            and the text says how much.
+        count_tokens: Number of tokens of a text; four characters a token where none is given.
+        max_name: Longest name or text, in code points.
+        max_options: Options of a list that are named; the others are counted.
+        marks: Draw the set-of-marks picture.
+        pictures: Cut at most this many pictures out of the screenshot; 0 for none.
+        min_picture: Shorter side from which on a picture counts, in CSS pixels.
+        max_picture: Longer side to which pictures are scaled down, in pixels.
+    """
+
+    format: TextFormat = "label-first"
+    max_tokens: int = 1500
+    count_tokens: TokenCounter = estimate_tokens
+    max_name: int = 200
+    max_options: int = 20
+    marks: bool = True
+    pictures: int = 8
+    min_picture: int = 48
+    max_picture: int = 512
+
+    def __post_init__(self) -> None:
+        if self.format not in ("label-first", "vwa"):
+            raise ConfigError(f"observation format {self.format!r}: use 'label-first' or 'vwa'")
+        if self.max_tokens < 100:
+            raise ConfigError(f"max_tokens is {self.max_tokens}; a page needs at least 100")
+        if min(self.max_name, self.max_options, self.min_picture, self.max_picture) < 1 or self.pictures < 0:
+            raise ConfigError(
+                "max_name, max_options, min_picture, max_picture must be positive, pictures not negative"
+            )
+
+
+@dataclass(frozen=True)
+class Element:
+    """Something one can act on.
+
+    Attributes:
+        id: Number in this observation, from 1.
+        ref: Playwright's handle; the same in later observations while the element lives.
+        role: ARIA role, or "clickable".
+        value: A field's content or a list's choice.
+        box: In CSS pixels of the viewport; frame offsets are added.
+        states: Such as `checked`, `disabled`.
+        options: Labels of a list's options.
+    """
+
+    id: int
+    ref: str
+    role: str
+    name: str
+    value: str = ""
+    box: Box | None = None
+    states: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+    url: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.role} {quote(self.name, 80)} [{self.id}]"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of the page, as it shows: PNG, alternative text, and the element it belongs to, if any."""
+
+    png: bytes
+    alt: str
+    element_id: int | None = None
+
+
+@dataclass(frozen=True)
+class DialogRecord:
+    """A dialog that came up and how it was answered (`accepted` or `dismissed`)."""
+
+    type: str
+    message: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Tab:
+    """An open tab, in order of opening."""
+
+    title: str
+    url: str
+    active: bool = False
+
+
+@dataclass(frozen=True)
+class Scroll:
+    """Where the viewport is on the page, in CSS pixels."""
+
+    top: int = 0
+    height: int = 0
+    total: int = 0
+
+    @property
+    def above(self) -> int:
+        """Pixels above the viewport."""
+        return max(0, self.top)
+
+    @property
+    def below(self) -> int:
+        """Pixels below the viewport."""
+        return max(0, self.total - self.top - self.height)
+
+    def __str__(self) -> str:
+        if self.height <= 0 or (self.above <= 1 and self.below <= 1):
+            return "Page 1 of 1"
+        pages = -(-self.total // self.height)
+        here = pages if self.below <= 1 else min(pages, self.top // self.height + 1)
+        ways = [word for word, left in (("up", self.above), ("down", self.below)) if left > 1]
+        return f"Page {here} of {pages} (scroll {' or '.join(ways)} for more)"
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What an agent sees.
+
+    Attributes:
+        text: What a model reads: outcome of the last action, tabs, address, elements.
+        elements: The elements `text` lists, by id from 1.
+        screenshot: PNG of the viewport.
+        marked: The same with boxes and ids drawn in; None when not asked for.
+        url: Address of the active tab.
+        tabs: All tabs in order of opening.
+        dialog: The last dialog since the last observation, or None.
+        outcome: What the last action did, in words.
+        pictures: Pictures of the page inside the viewport.
+        goal: The task's intent.
+        left_out: Lines that did not fit the token bound.
+        cut_at: Top of the first element left out, in CSS pixels of the viewport, or None.
+    """
+
+    text: str
+    elements: tuple[Element, ...] = ()
+    screenshot: bytes = b""
+    marked: bytes | None = None
+    url: str = ""
+    title: str = ""
+    tabs: tuple[Tab, ...] = ()
+    dialog: DialogRecord | None = None
+    outcome: str = ""
+    pictures: tuple[Picture, ...] = ()
+    goal: str = ""
+    scroll: Scroll = field(default_factory=Scroll)
+    left_out: int = 0
+    cut_at: float | None = None
+    body: str = ""
+
+    def element(self, number: int) -> Element | None:
+        """The element with this id, or None."""
+        return self.elements[number - 1] if 1 <= number <= len(self.elements) else None
+
+    def with_outcome(self, outcome: str, shown_url: str) -> Observation:
+        """The same page after an action that was refused."""
+        return replace(
+            self,
+            outcome=outcome,
+            dialog=None,
+            text=compose(outcome, self.tabs, shown_url, self.scroll, self.body),
+        )
+
+
+@dataclass(frozen=True)
+class Body:
+    """The element lines as text, the elements, and what was left out."""
+
+    text: str
+    elements: tuple[Element, ...]
+    left_out: int
+    cut_at: float | None
+
+
+def write_body(lines: Sequence[Line], config: ObservationConfig, reserved: int = 0) -> Body:
+    """Number the elements and write the lines, within the token bound.
+
+    Args:
+        lines: From `outline`.
+        config: Format and bounds.
+        reserved: Tokens that the rest of the observation takes.
+    """
+    elements: list[Element] = []
+    written: list[str] = []
+    left = config.max_tokens - reserved - config.count_tokens(_marker(len(lines), len(lines)))
+    cut = len(lines)
+    for index, line in enumerate(lines):
+        number = len(elements) + 1
+        text = _write_line(line, number, config)
+        left -= config.count_tokens(text + "\n")
+        if left < 0:
+            cut = index
+            break
+        written.append(text)
+        if line.ref:
+            elements.append(
+                Element(
+                    number,
+                    line.ref,
+                    line.role,
+                    line.name,
+                    line.value,
+                    line.box,
+                    line.states,
+                    line.options,
+                    line.url,
+                )
+            )
+    rest = lines[cut:]
+    if rest:
+        written.append(_marker(sum(bool(line.ref) for line in rest), sum(not line.ref for line in rest)))
+    elif not written:
+        written.append("(nothing to read or to act on)")
+    tops = [line.box.y for line in rest if line.box is not None]
+    return Body("\n".join(written), tuple(elements), len(rest), tops[0] if tops else None)
+
+
+def _marker(elements: int, texts: int) -> str:
+    parts = [
+        f"{count} {word}{'s' if count != 1 else ''}"
+        for count, word in ((elements, "element"), (texts, "text"))
+        if count
+    ]
+    return f"(cut here: {' and '.join(parts)} not shown; scroll down to see them)"
+
+
+def _write_line(line: Line, number: int, config: ObservationConfig) -> str:
+    name = quote(line.name, config.max_name)
+    if not line.ref:
+        words = [line.role, name]
+    elif config.format == "vwa":
+        words = [f"[{number}]", line.role, name]
+    else:
+        words = [line.role, name, f"[{number}]"]
+    if line.value:
+        words += ["value", quote(line.value, config.max_name)]
+    words += line.states
+    if line.options:
+        shown = ", ".join(quote(option, 60) for option in line.options[: config.max_options])
+        more = len(line.options) - config.max_options
+        words += ["options", shown + (f" and {more} more" if more > 0 else "")]
+    indent = "\t" * line.depth if config.format == "vwa" else ""
+    return indent + " ".join(words)
+
+
+def write_head(outcome: str, tabs: Sequence[Tab], url: str, scroll: Scroll) -> str:
+    """The lines above the elements."""
+    names = " | ".join(
+        f"Tab {index}{' (current)' if tab.active else ''}: {quote(tab.title or 'untitled', 80)}"
+        for index, tab in enumerate(tabs)
+    )
+    lines = [f"Outcome: {outcome}"] if outcome else []
+    return "\n".join([*lines, names, f"URL: {url}", str(scroll)])
+
+
+def compose(outcome: str, tabs: Sequence[Tab], url: str, scroll: Scroll, body: str) -> str:
+    """The whole text of an observation."""
+    return f"{write_head(outcome, tabs, url, scroll)}\n\n{body}"

@@ -1,0 +1,138 @@
+"""Reads the active page once: tree, place, pictures, screenshot. Runs in the browser's thread."""
+
+from __future__ import annotations
+
+import base64
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from confkv_agents.errors import InfraError
+from confkv_agents.web.browser import first_line
+from confkv_agents.web.marks import PagePicture
+from confkv_agents.web.observation import Scroll
+from confkv_agents.web.tree import Box, Node, SnapshotError, add_frame_offsets, clean, parse_snapshot
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+logger = logging.getLogger(__name__)
+
+_SNAPSHOT_MS = 5000
+_SCREENSHOT_MS = 5000
+_TRIES = 3
+_MAX_FRAMES = 20
+
+_LOOK = """() => {
+  const root = document.scrollingElement || document.documentElement;
+  const pictures = [...document.images].slice(0, 500).map(image => {
+    const box = image.getBoundingClientRect();
+    const shown = image.complete && image.naturalWidth > 0 &&
+      (!image.checkVisibility || image.checkVisibility({visibilityProperty: true, opacityProperty: true}));
+    return shown ? [image.alt || image.title || '', box.x, box.y, box.width, box.height] : null;
+  }).filter(picture => picture && picture[3] > 0 && picture[2] < innerHeight && picture[2] + picture[4] > 0);
+  return {title: document.title, top: Math.round(root.scrollTop), height: innerHeight,
+          total: root.scrollHeight, pictures: pictures};
+}"""
+_BORDER = """element => {
+  const style = getComputedStyle(element);
+  return [element.clientLeft + (parseFloat(style.paddingLeft) || 0),
+          element.clientTop + (parseFloat(style.paddingTop) || 0)];
+}"""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read from a page.
+
+    Attributes:
+        root: Nodes with boxes in the viewport's coordinates.
+        snapshot: The snapshot's text, without what changes by itself, for comparing.
+        problem: Why the page could not be read; empty when it could.
+    """
+
+    root: Node
+    snapshot: str
+    scroll: Scroll
+    title: str
+    url: str
+    pictures: tuple[PagePicture, ...]
+    screenshot: bytes
+    problem: str = ""
+
+
+def read_page(page: Page) -> Reading:
+    """Read the page; a navigation in between leads to another try.
+
+    Raises:
+        InfraError: No screenshot can be taken, which means the page or browser is gone.
+    """
+    from playwright.sync_api import Error
+
+    problem = ""
+    for _ in range(_TRIES):
+        try:
+            snapshot = page.aria_snapshot(mode="ai", boxes=True, timeout=_SNAPSHOT_MS)
+            look: dict[str, Any] = page.evaluate(_LOOK)
+            root = parse_snapshot(snapshot)
+            add_frame_offsets(root, _borders(page, root))
+        except SnapshotError as error:
+            problem = f"the page's outline has an unknown form: {error}"
+            logger.warning("%s", problem)
+            break
+        except Error as error:
+            if page.is_closed():
+                raise InfraError(f"the page is gone: {first_line(error)}") from error
+            problem = f"the page cannot be read: {first_line(error)}"
+            page.wait_for_timeout(200)
+            continue
+        pictures = tuple(
+            (clean(str(alt)), Box(x, y, width, height)) for alt, x, y, width, height in look["pictures"]
+        )
+        return Reading(
+            root,
+            snapshot.replace(" [active]", ""),
+            Scroll(int(look["top"]), int(look["height"]), int(look["total"])),
+            clean(str(look["title"])),
+            page.url,
+            pictures,
+            screenshot(page),
+        )
+    return Reading(Node("root"), "", Scroll(), "", page.url, (), screenshot(page), problem)
+
+
+def _borders(page: Page, root: Node) -> dict[str, tuple[float, float]]:
+    from playwright.sync_api import Error
+
+    borders: dict[str, tuple[float, float]] = {}
+    frames = [node for node in root.walk() if node.role == "iframe" and node.ref and node.children]
+    for node in frames[:_MAX_FRAMES]:
+        try:
+            left, top = page.locator(f"aria-ref={node.ref}").evaluate(_BORDER, timeout=500)
+            borders[node.ref] = (float(left), float(top))
+        except Error:  # the frame left the page meanwhile
+            logger.debug("frame %s is gone", node.ref)
+    return borders
+
+
+def screenshot(page: Page) -> bytes:
+    """PNG of the viewport, one pixel a CSS pixel.
+
+    Raises:
+        InfraError: Neither Playwright nor the browser's own protocol gives one.
+    """
+    from playwright.sync_api import Error
+
+    try:
+        return page.screenshot(timeout=_SCREENSHOT_MS, scale="css")
+    except Error as error:
+        logger.info("screenshot by protocol, since: %s", first_line(error))
+    try:
+        session = page.context.new_cdp_session(page)
+        try:
+            data = session.send("Page.captureScreenshot", {"format": "png"})["data"]
+        finally:
+            session.detach()
+        return base64.b64decode(data)
+    except Error as error:
+        raise InfraError(f"no screenshot can be taken: {first_line(error)}") from error

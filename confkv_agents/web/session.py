@@ -1,0 +1,242 @@
+"""One episode's browser context: opened fresh, acted on, read, judged. Runs in the browser's thread."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from confkv_agents.errors import ActionError, InfraError, SiteError
+from confkv_agents.web.actions.context import ActionContext
+from confkv_agents.web.actions.execute import execute
+from confkv_agents.web.actions.grammar import Action
+from confkv_agents.web.browser import first_line
+from confkv_agents.web.dialogs import Dialogs
+from confkv_agents.web.dialogs import describe as describe_dialog
+from confkv_agents.web.evaluators import Check, EvaluationInput, EvaluatorPage, evaluate
+from confkv_agents.web.http import sign_in
+from confkv_agents.web.network import AllowList, host_of
+from confkv_agents.web.observation import DialogRecord, Observation, Tab
+from confkv_agents.web.reading import Reading, read_page
+from confkv_agents.web.settle import SettleLimits, Traffic, settle
+from confkv_agents.web.sites import SiteSet
+from confkv_agents.web.tabs import Tabs
+from confkv_agents.web.text import quote
+from confkv_agents.web.tree import clean
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+    from confkv_agents.web.tasks import Task
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Glance:
+    """The state after an action: what was read, and what happened on the way.
+
+    Attributes:
+        outcome: What the action did, with everything that came of it, in words.
+        error: Why it was not possible; None when it was.
+    """
+
+    reading: Reading
+    tabs: tuple[Tab, ...]
+    outcome: str
+    error: str | None = None
+    dialogs: tuple[DialogRecord, ...] = ()
+
+
+class Session:
+    """The agent's tabs in one context.
+
+    Args:
+        context: Fresh; made with `AllowList.context_options`.
+        sites: Running sites.
+        allow: What pages may talk to.
+        limits: Bounds of waiting for pages.
+    """
+
+    def __init__(
+        self,
+        context: BrowserContext,
+        sites: SiteSet,
+        allow: AllowList,
+        limits: SettleLimits,
+    ) -> None:
+        self._context = context
+        self._sites = sites
+        self._allow = allow
+        self._limits = limits
+        self._blocked: list[tuple[str, bool]] = []
+        self._told_hosts: set[str] = set()
+        self._reading: Reading | None = None
+        allow.install(context, self._blocked)
+        self._dialogs = Dialogs(context)
+        self._traffic = Traffic(context)
+        self._tabs = Tabs(context)
+
+    def start(self, task: Task) -> Glance:
+        """Sign in where the task asks for it, open its pages as tabs, and read the first.
+
+        Raises:
+            InfraError: A page does not answer, or answers with a server error.
+        """
+        from playwright.sync_api import Error
+
+        if task.require_login or task.storage_state:
+            self._sign_in(task)
+        for url in task.start_urls:
+            page = self._tabs.open()
+            if url == "about:blank":
+                continue
+            if not self._allow.allows(url):
+                raise InfraError(
+                    f"start page {url} is outside of {self._allow.describe()}; add it to allow_hosts"
+                )
+            try:
+                answer = page.goto(url, wait_until="commit", timeout=self._limits.navigation * 1000)
+            except Error as error:
+                raise InfraError(f"start page {url} did not open: {first_line(error)}") from error
+            if answer is not None and answer.status >= 500:
+                raise InfraError(f"start page {url} answered {answer.status}")
+            settle(page, self._traffic, self._limits)
+        self._tabs.focus(0)
+        self._tabs.take_notes()
+        return self._look("", None)
+
+    def _sign_in(self, task: Task) -> None:
+        names = set(task.sites)
+        if task.storage_state:
+            names |= set(Path(task.storage_state).name.removesuffix("_state.json").split("."))
+        for url, info in self._sites.infos().items():
+            if info.login is None or not names & info.names:
+                continue
+            try:
+                cookies: list[Any] = sign_in(url, info.login.path, info.login.fields)
+            except SiteError as error:
+                raise InfraError(str(error)) from error
+            self._context.add_cookies(cookies)
+
+    def act(self, action: Action, observation: Observation, folder: Path | None) -> Glance:
+        """Carry out an action, wait until the page rests, and read it.
+
+        Raises:
+            InfraError: The page's renderer died, or nothing can be read.
+        """
+        from playwright.sync_api import Error
+
+        page = self._tabs.active
+        context = ActionContext(
+            self._tabs,
+            self._dialogs,
+            self._sites,
+            self._allow,
+            observation,
+            folder,
+            int(self._limits.navigation * 1000),
+        )
+        error: str | None = None
+        try:
+            outcome = execute(context, action)
+        except ActionError as refusal:
+            outcome = error = str(refusal)
+        except Error as failure:
+            outcome = error = f"{action.name} failed: {first_line(failure)}"
+        if error is not None and page.is_closed() and not self._tabs.crashed:
+            outcome, error = f"did {action}", None  # the page closed itself on it
+        return self._look(outcome, error)
+
+    def _look(self, outcome: str, error: str | None) -> Glance:
+        self._check_alive()
+        remark = settle(self._tabs.active, self._traffic, self._limits)
+        self._check_alive()
+        before = self._reading
+        after = self._reading = read_page(self._tabs.active)
+        self._check_alive()
+        dialogs = tuple(self._dialogs.take())
+        parts = [outcome] if outcome else []
+        if error is not None:
+            parts = [f"not possible: {outcome}"]
+        parts += [describe_dialog(record) for record in dialogs]
+        parts += self._tabs.take_notes()
+        parts += self._refusals()
+        if remark:
+            parts.append(remark)
+        if after.problem:
+            parts.append(after.problem)
+        if before is not None and outcome:
+            if _without_fragment(after.url) != _without_fragment(before.url):
+                parts.append(f"the page is now {self._sites.show(after.url)}")
+            elif error is None and len(parts) == 1 and _same(before, after) and _should_change(outcome):
+                parts.append("nothing on the page changed")
+        return Glance(after, self._tab_list(after), "; ".join(parts), error, dialogs)
+
+    def _check_alive(self) -> None:
+        if self._tabs.crashed:
+            raise InfraError("the page's renderer crashed")
+
+    def _refusals(self) -> list[str]:
+        found, self._blocked[:] = list(self._blocked), []
+        parts = [
+            f"{quote(host_of(url), 80)} is not part of this task and was not opened"
+            for url, top in found
+            if top
+        ]
+        hosts = {host_of(url) for url, top in found if not top} - self._told_hosts
+        self._told_hosts |= hosts
+        if hosts:
+            parts.append(f"requests to {', '.join(quote(host, 80) for host in sorted(hosts))} were refused")
+        return list(dict.fromkeys(parts))
+
+    def _tab_list(self, active: Reading) -> tuple[Tab, ...]:
+        from playwright.sync_api import Error
+
+        tabs = []
+        for index, page in enumerate(self._tabs.pages):
+            if index == self._tabs.active_index:
+                tabs.append(Tab(active.title, active.url, True))
+                continue
+            try:
+                tabs.append(Tab(clean(page.title()), page.url))
+            except Error:
+                tabs.append(Tab("", page.url))
+        return tuple(tabs)
+
+    def evaluate(self, task: Task, answer: str) -> list[Check]:
+        """Judge the episode on a page of its own. See `confkv_agents.web.evaluators.evaluate`."""
+        final_url = self._tabs.active.url
+        page = EvaluatorPage(self._tabs.open_hidden, final_url)
+        try:
+            return evaluate(task, EvaluationInput(answer, page, self._sites, final_url))
+        finally:
+            page.close()
+            self._dialogs.take()
+
+    def close(self) -> None:
+        """Close the context with all its tabs."""
+        self._context.close()
+
+    @property
+    def page(self) -> Page:
+        """The active tab, for tests and tools."""
+        return self._tabs.active
+
+
+def _without_fragment(url: str) -> str:
+    return url.partition("#")[0]
+
+
+def _same(before: Reading, after: Reading) -> bool:
+    return (
+        before.snapshot == after.snapshot
+        and before.url == after.url
+        and before.screenshot == after.screenshot
+    )
+
+
+def _should_change(outcome: str) -> bool:
+    """False for actions that are not meant to change the page."""
+    return not outcome.startswith(("waited", "the next dialog", "switched", "opened tab"))

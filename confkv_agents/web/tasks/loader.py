@@ -1,0 +1,109 @@
+"""Reads task files and refuses bad ones with file and field, before anything starts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import ValidationError
+
+from confkv_agents.errors import TaskError
+from confkv_agents.web.sites import installed_sites
+from confkv_agents.web.tasks.models import PLACEHOLDER, PUBLIC_SITES, Task
+
+Dialect = Literal["vwa", "webarena"]
+
+
+def load_tasks(
+    path: str | Path, dialect: Dialect = "vwa", *, sites: Iterable[str] | None = None
+) -> list[Task]:
+    """Read one task, an array of tasks, or every `*.json` below a folder.
+
+    Placeholders stay in place; `Task.resolved` replaces them once the sites run. Tasks that need what this
+    version lacks are loaded too and say so in `Task.unsupported`.
+
+    Args:
+        path: File or folder.
+        dialect: `vwa` or `webarena`: whose meaning of the fields holds.
+        sites: Site names beyond the public ones and the installed ones.
+
+    Raises:
+        TaskError: The file is missing, is no JSON (line and column are named), or a field is wrong (named
+            with what it may be); an unknown site, placeholder, evaluator, locator form or helper counts as
+            wrong.
+    """
+    if dialect not in get_args(Dialect):
+        raise TaskError(f"unknown dialect {dialect!r}: use one of {', '.join(get_args(Dialect))}")
+    path = Path(path)
+    if path.is_dir():
+        files = sorted(path.rglob("*.json"), key=_natural)
+        if not files:
+            raise TaskError(f"{path}: no *.json below this folder")
+        return [task for file in files for task in load_tasks(file, dialect, sites=sites)]
+    placeholders = dict(PUBLIC_SITES)
+    for info in installed_sites().values():
+        placeholders |= dict.fromkeys(info.names, info.placeholder)
+    placeholders |= {name: f"__{name.upper()}__" for name in sites or () if name not in placeholders}
+    return list(_read_file(path, dialect, placeholders))
+
+
+def _natural(path: Path) -> tuple[str, int, str]:
+    return (str(path.parent), int(path.stem) if path.stem.isdigit() else -1, path.stem)
+
+
+def _read_file(path: Path, dialect: str, placeholders: dict[str, str]) -> Iterator[Task]:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise TaskError(f"{path}: cannot be read: {error.strerror or error}") from error
+    try:
+        content = json.loads(data.decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        raise TaskError(f"{path}: line {error.lineno}, column {error.colno}: {error.msg}") from None
+    except UnicodeDecodeError as error:
+        raise TaskError(f"{path}: is not UTF-8 (byte {error.start})") from None
+    except RecursionError:
+        raise TaskError(f"{path}: is nested too deeply") from None
+    many = isinstance(content, list)
+    objects = content if isinstance(content, list) else [content]
+    sha256 = hashlib.sha256(data).hexdigest()
+    known_sites = frozenset(placeholders)
+    for index, raw in enumerate(objects):
+        prefix = f"{path}: [{index}]" if many else f"{path}:"
+        if not isinstance(raw, dict):
+            raise TaskError(f"{prefix} a task is a JSON object, not {type(raw).__name__}")
+        for field, text in _texts(raw):
+            for found in PLACEHOLDER.findall(text):
+                if found not in placeholders.values():
+                    known = ", ".join(sorted(set(placeholders.values())))
+                    raise TaskError(f"{prefix} {field}: unknown placeholder {found}; known: {known}")
+        try:
+            yield Task.read(raw, dialect, path, sha256, many, known_sites)
+        except ValidationError as error:
+            raise TaskError(f"{prefix} {_explain(error)}") from None
+
+
+def _texts(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
+    """Every text of a task with its field."""
+    if isinstance(value, str):
+        yield where, value
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, f"{where}[{index}]")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(item, f"{where}.{key}" if where else str(key))
+
+
+def _explain(error: ValidationError) -> str:
+    lines = []
+    for problem in error.errors()[:5]:
+        field = ""
+        for part in problem["loc"]:
+            field += f"[{part}]" if isinstance(part, int) else f".{part}" if field else str(part)
+        lines.append(f"{field or 'the object'}: {problem['msg'].removeprefix('Value error, ')}")
+    more = error.error_count() - len(lines)
+    return "; ".join(lines) + (f"; and {more} more" if more > 0 else "")

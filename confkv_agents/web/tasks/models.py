@@ -1,0 +1,230 @@
+"""One task: what is asked, where it starts, and what makes it a success."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+)
+
+from confkv_agents.errors import SiteError, TaskError
+from confkv_agents.web.evaluators.calls import parse_call
+from confkv_agents.web.evaluators.signatures import SIGNATURES
+from confkv_agents.web.tasks.evaluation import Evaluation
+from confkv_agents.web.tasks.oracle import OracleAction
+
+PUBLIC_SITES = {
+    "shopping": "__SHOPPING__",
+    "reddit": "__REDDIT__",
+    "classifieds": "__CLASSIFIEDS__",
+    "wikipedia": "__WIKIPEDIA__",
+    "homepage": "__HOMEPAGE__",
+    "shopping_admin": "__SHOPPING_ADMIN__",
+    "gitlab": "__GITLAB__",
+    "map": "__MAP__",
+}
+"""Sites of the public task files and the placeholders of their addresses."""
+
+PLACEHOLDER = re.compile(r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__")
+_TYPOS = {"hrad": "hard", "mediun": "medium"}
+
+Difficulty = Annotated[
+    Literal["easy", "medium", "hard"] | None,
+    BeforeValidator(lambda value: _TYPOS.get(value, value) or None if isinstance(value, str) else value),
+]
+
+
+class Viewport(BaseModel):
+    """Window size in CSS pixels; what a task leaves out comes from the environment."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    width: int | None = Field(default=None, ge=100, le=8000)
+    height: int | None = Field(default=None, ge=100, le=8000)
+
+
+class Extension(BaseModel):
+    """Own additions, under the key `x_confkv`. Unknown keys are refused here."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    seed: int | None = None
+    max_steps: int | None = Field(default=None, ge=1)
+    oracle: tuple[OracleAction, ...] = ()
+
+
+def _split_pages(value: Any) -> Any:
+    return tuple(value.split(" |AND| ")) if isinstance(value, str) else value
+
+
+def _to_list(value: Any) -> Any:
+    if value is None or value == "":
+        return ()
+    return (value,) if isinstance(value, str) else value
+
+
+class Task(BaseModel):
+    """A task, read from a file. Keys that are not known here are kept in `raw`.
+
+    Attributes:
+        start_urls: Pages opened as tabs, in order; the first is the active one.
+        images: Pictures that belong to the goal: paths or addresses, as written in the file.
+        source: The file it was read from.
+        sha256: Of that file's bytes.
+        raw: The object as it stands in the file.
+        unsupported: Why it cannot be run or scored here; empty for most tasks.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
+
+    sites: tuple[str, ...] = Field(min_length=1)
+    task_id: int | str = 0
+    intent: str = Field(min_length=1)
+    start_urls: Annotated[tuple[str, ...], BeforeValidator(_split_pages)] = Field(
+        alias="start_url", min_length=1
+    )
+    images: Annotated[tuple[str, ...], BeforeValidator(_to_list)] = Field(default=(), alias="image")
+    evaluation: Evaluation = Field(alias="eval")
+    require_login: bool = False
+    storage_state: str | None = None
+    require_reset: bool = False
+    geolocation: dict[str, float] | None = None
+    viewport: Viewport = Field(default=Viewport(), alias="viewport_size")
+    intent_template_id: int | str | None = None
+    reasoning_difficulty: Difficulty = None
+    visual_difficulty: Difficulty = None
+    overall_difficulty: Difficulty = None
+    extension: Extension = Field(default=Extension(), alias="x_confkv")
+
+    dialect: str = "vwa"
+    source: Path = Path("task.json")
+    sha256: str = ""
+    many: bool = False
+    _raw: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @field_validator("viewport", "extension", mode="before")
+    @classmethod
+    def _absent_means_default(cls, value: Any) -> Any:
+        return {} if value is None else value
+
+    @field_validator("sites")
+    @classmethod
+    def _known_sites(cls, sites: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        known = (info.context or {}).get("sites")
+        if known is not None:
+            for site in sites:
+                if site not in known:
+                    raise ValueError(f"unknown site {site!r}; known: {', '.join(sorted(known))}")
+        return sites
+
+    @property
+    def oracle(self) -> tuple[OracleAction, ...]:
+        """The scripted solution; empty when the file has none."""
+        return self.extension.oracle
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of the sites' state, where the file fixes one."""
+        return self.extension.seed
+
+    @property
+    def max_steps(self) -> int | None:
+        """Actions allowed, where the file says."""
+        return self.extension.max_steps
+
+    @property
+    def raw(self) -> Mapping[str, Any]:
+        """The object as it stands in the file, unknown keys included."""
+        return self._raw
+
+    @property
+    def key(self) -> str:
+        """`stem` of a file with one task, `stem:id` in a file of several."""
+        return f"{self.source.stem}:{self.task_id}" if self.many else self.source.stem
+
+    @property
+    def unsupported(self) -> tuple[str, ...]:
+        """Why the task cannot be scored here, one reason an entry."""
+        reasons = []
+        evaluation = self.evaluation
+        if "page_image_query" in evaluation.eval_types:
+            reasons.append("page_image_query needs a judge of pictures, which this version lacks")
+        answers = evaluation.reference_answers
+        if "string_match" in evaluation.eval_types and answers and isinstance(answers.fuzzy_match, list):
+            reasons.append("string_match with fuzzy_match needs a model as judge")
+        if "program_html" in evaluation.eval_types:
+            for target in evaluation.program_html:
+                if "fuzzy_match" in target.required_contents.model_fields_set:
+                    reasons.append("program_html with fuzzy_match needs a model as judge")
+                for text in (target.url, target.locator):
+                    if text.startswith("func:"):
+                        name = parse_call(text.removeprefix("func:")).name
+                        if SIGNATURES[name].unsupported:
+                            reasons.append(f"{name} {SIGNATURES[name].unsupported}")
+        return tuple(dict.fromkeys(reasons))
+
+    def require_supported(self) -> None:
+        """Raise TaskError, naming the reasons, when the task cannot be scored here."""
+        if self.unsupported:
+            raise TaskError(
+                f"{self.source}: task {self.task_id} cannot be run: {'; '.join(self.unsupported)}"
+            )
+
+    def resolved(self, placeholders: Mapping[str, str]) -> Self:
+        """The same task with addresses in place of placeholders.
+
+        Args:
+            placeholders: Placeholder -> address without a slash at its end.
+
+        Raises:
+            SiteError: A placeholder has no address; the message names the site.
+        """
+
+        def replace(value: Any) -> Any:
+            if isinstance(value, str):
+                for placeholder, address in placeholders.items():
+                    value = value.replace(placeholder, address)
+                left = PLACEHOLDER.search(value)
+                if left:
+                    site = left[0].strip("_").lower()
+                    where = f"{self.source}: task {self.task_id}"
+                    raise SiteError(f"{where} needs the site {site!r}; start it, or give its address")
+                return value
+            if isinstance(value, list):
+                return [replace(item) for item in value]
+            if isinstance(value, dict):
+                return {key: replace(item) for key, item in value.items()}
+            return value
+
+        return self.read(replace(self._raw), self.dialect, self.source, self.sha256, self.many)
+
+    @classmethod
+    def read(
+        cls,
+        raw: dict[str, Any],
+        dialect: str = "vwa",
+        source: Path = Path("task.json"),
+        sha256: str = "",
+        many: bool = False,
+        sites: frozenset[str] | None = None,
+    ) -> Self:
+        """Build a task from a parsed object; raises pydantic's ValidationError, which the loader explains."""
+        known = {
+            key: value for key, value in raw.items() if key not in ("dialect", "source", "sha256", "many")
+        }
+        task = cls.model_validate(
+            known | {"dialect": dialect, "source": source, "sha256": sha256, "many": many},
+            context={"dialect": dialect, "sites": sites},
+        )
+        task._raw = raw
+        return task
