@@ -1,1 +1,24 @@
-"""The CONF-KV cache: storage, ranking, confidence, attention."""
+"""The CONF-KV cache: needs torch and transformers, and works without the rest of the package.
+
+>>> attach(model)
+>>> cache = ConfKVCache(model.config, CacheConfig(budget=512))
+>>> model.generate(**inputs, cache=cache, logits_processor=cache.logits_processors())
+"""
+
+from confkv_agents.cache.attach import ConfidenceProcessor, attach
+from confkv_agents.cache.cache import ConfKVCache
+from confkv_agents.cache.confidence import confidence
+from confkv_agents.cache.config import CacheConfig
+from confkv_agents.cache.policies import POLICIES, Policy
+from confkv_agents.cache.usage import CacheUsage
+
+__all__ = [
+    "POLICIES",
+    "CacheConfig",
+    "CacheUsage",
+    "ConfKVCache",
+    "ConfidenceProcessor",
+    "Policy",
+    "attach",
+    "confidence",
+]

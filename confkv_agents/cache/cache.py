@@ -1,0 +1,349 @@
+"""`ConfKVCache`: a `transformers.Cache` that spends memory where the model is unsure."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from transformers import PreTrainedConfig
+from transformers.cache_utils import (
+    Cache,
+    CacheLayerMixin,
+    DynamicSlidingWindowLayer,
+    get_layer_types_and_kwargs,
+)
+
+from confkv_agents.cache.bank import Bank, GrowingBank, Heads
+from confkv_agents.cache.bounded import BoundedBank
+from confkv_agents.cache.budget import BudgetSchedule
+from confkv_agents.cache.confidence import Smoother, confidence
+from confkv_agents.cache.config import CacheConfig
+from confkv_agents.cache.policies import POLICIES
+from confkv_agents.cache.usage import CacheUsage, held_bytes, token_bytes
+from confkv_agents.errors import CacheStateError, UnsupportedModelError
+
+HANDLE = "confkv"
+
+
+class ConfKVLayer(CacheLayerMixin):
+    """One full-attention layer: hands the attention function a handle and keeps the tokens in its cache's bank."""
+
+    is_compileable = False
+    is_croppable = False
+    supports_early_init = False
+    is_sliding = False
+
+    def __init__(self, cache: ConfKVCache, index: int) -> None:
+        super().__init__()
+        self.cache, self.index = cache, index
+
+    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+        """Storage is made by the cache, when the first tokens of a bank come."""
+        self.is_initialized = True
+        self.batch_size = key_states.shape[0]
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Take the new tokens' `[B, Hkv, Q, D]` keys and values; attention stores them."""
+        side_channel = kwargs.get("kwargs")
+        if side_channel is None:
+            raise UnsupportedModelError(
+                "this model's attention does not pass its keyword arguments to the cache, so attention "
+                "cannot reach the stored tokens; use the stock DynamicCache with it"
+            )
+        self.lazy_initialization(key_states, value_states)
+        self.cache.arrive(self, key_states)
+        side_channel[HANDLE] = self
+        return key_states, value_states
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        padding: torch.Tensor | None,
+        heads: Heads,
+    ) -> torch.Tensor:
+        """Attend to everything stored and store the new tokens; `[B, Hq, Q, D]` in, the same out."""
+        return self.cache.attend(self, query, keys, values, padding, heads)
+
+    def get_seq_length(self) -> int:
+        """Return the tokens fed so far, evicted ones included."""
+        return self.cache.seen
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """Masks are over logical positions; our attention maps them to what is stored."""
+        return self.cache.seen + query_length, 0
+
+    def get_max_length(self) -> int:
+        """Return -1: a budget bounds memory, not length."""
+        return -1
+
+    def reset(self) -> None:
+        """Forget everything; the cache resets its banks."""
+        self.is_initialized = False
+
+    def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
+        """The cache reorders all its layers at once."""
+
+
+class ConfKVCache(Cache):
+    """A KV cache that keeps to a budget which follows the model's confidence.
+
+    Args:
+        model_config: The model's configuration (`model.config`); the text part is taken from it.
+        config: What to keep; the default is `CacheConfig()`.
+
+    Raises:
+        UnsupportedModelError: If a layer is neither full nor sliding attention.
+
+    The model must have been prepared once with `attach(model)`. Pass the cache as `cache=` to the model or to
+    `generate`; `logits_processors()` lets the budget follow confidence there. Absolute positions are kept, so a
+    conversation still has to end before the model's last trained position.
+    """
+
+    def __init__(self, model_config: PreTrainedConfig, config: CacheConfig | None = None) -> None:
+        self.config = config or CacheConfig()
+        self.policy = POLICIES[self.config.policy](self.config)
+        text = model_config.get_text_config(decoder=True)
+        layers: list[Any] = []
+        self._full: list[int] = []
+        for index, (kind, kwargs) in enumerate(zip(*get_layer_types_and_kwargs(text), strict=True)):
+            if kind == "full_attention":
+                self._full.append(index)
+                layers.append(ConfKVLayer(self, index))
+            elif kind == "sliding_attention":
+                layers.append(DynamicSlidingWindowLayer(**kwargs))
+            else:
+                raise UnsupportedModelError(
+                    f"model type {text.model_type!r} has a {kind!r} layer; only full and sliding attention "
+                    "layers are supported: use the stock DynamicCache with it"
+                )
+        if not self._full:
+            raise UnsupportedModelError(
+                f"every layer of model type {text.model_type!r} is sliding attention, so its cache is bounded "
+                "already; use the stock DynamicCache with it"
+            )
+        super().__init__(layers=layers)
+        self.seen = 0
+        self._banks: list[tuple[Bank, int]] = []
+        self._schedule = BudgetSchedule(self.policy, len(self._full))
+        self._smoother = Smoother(self.config.smoothing)
+        self._confidence: list[float] = []
+        self._waiting: set[int] = set()
+        self._length, self._new = 0, True
+        self._peak = 0
+
+    # ------------------------------------------------------------------ one forward
+
+    def arrive(self, layer: ConfKVLayer, keys: torch.Tensor) -> None:
+        """Note that a layer got new tokens; the first layer of a forward makes room in every bank."""
+        length = keys.shape[-2]
+        if layer.index == self._full[0]:
+            if self._waiting:
+                raise CacheStateError(
+                    f"the last forward did not reach {len(self._waiting)} of {len(self._full)} layers (it was "
+                    "interrupted, or the model's attention is not 'confkv': call attach(model)); reset the cache"
+                )
+            self._begin(keys.shape[0], length)
+        found = self._bank_of(layer.index)
+        if found is None or (self._new and found[0].device != keys.device):
+            self._open_bank(layer.index, keys)
+
+    def attend(
+        self,
+        layer: ConfKVLayer,
+        query: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        padding: torch.Tensor | None,
+        heads: Heads,
+    ) -> torch.Tensor:
+        """Attend in the bank that holds the layer; see `Bank.attend`."""
+        if padding is not None and padding.shape[-1] != self.seen:
+            raise CacheStateError(
+                f"attention_mask covers {padding.shape[-1]} tokens, but {self.seen} were fed with these; pass a "
+                "mask over the whole sequence, evicted tokens included"
+            )
+        found = self._bank_of(layer.index)
+        assert found is not None
+        bank, number = found
+        output = bank.attend(number, query, keys, values, padding, heads)
+        self._waiting.discard(layer.index)
+        if not self._waiting:
+            for each, _ in self._banks:
+                each.end()
+            self._peak = max(self._peak, self.nbytes)
+        return output
+
+    def _begin(self, rows: int, length: int) -> None:
+        if self.seen == 0 or length > 1:
+            self._schedule.start(rows)
+        slots = self._schedule.slots()
+        for bank, first in self._banks:
+            bank.begin(length, slots[first : first + bank.layers])
+            bank.finish(length)
+        self._length, self._new = length, not self._banks
+        self.seen += length
+        self._waiting = set(self._full)
+
+    def _open_bank(self, index: int, keys: torch.Tensor) -> None:
+        """Open the bank that holds this layer and all after it, up to the next device."""
+        first = self._full.index(index)
+        if self._banks:
+            last, start = self._banks[-1]
+            last.truncate(first - start)
+        layers = len(self._full) - first
+        bank: Bank = GrowingBank(keys, layers)
+        if self.policy.bounded:
+            bank = BoundedBank(keys, layers, self.policy)
+        bank.begin(self._length, self._schedule.slots()[first : first + layers])
+        bank.finish(self._length)
+        self._banks.append((bank, first))
+
+    def _bank_of(self, index: int) -> tuple[Bank, int] | None:
+        number = self._full.index(index)
+        for bank, first in self._banks:
+            if first <= number < first + bank.layers:
+                return bank, number - first
+        return None
+
+    # ------------------------------------------------------------------ confidence
+
+    def observe(self, logits: torch.Tensor) -> list[float]:
+        """Take a step's raw next-token logits; they set the next step's budget.
+
+        Args:
+            logits: `[B, V]`, before temperature or truncation.
+
+        Returns:
+            Smoothed confidence of each row. This is the step's one transfer from the device.
+        """
+        return self.observe_confidence(confidence(logits, self.config.confidence).tolist())
+
+    def observe_confidence(self, values: Sequence[float]) -> list[float]:
+        """Like `observe`, for a caller that brings raw confidence to the host together with the sampled token."""
+        self._confidence = self._smoother.update(values)
+        self._schedule.follow(self._confidence)
+        return self._confidence
+
+    def logits_processors(self) -> list[Any]:
+        """Return what to pass as `logits_processor=` to `generate`, so that the budget follows confidence."""
+        from confkv_agents.cache.attach import ConfidenceProcessor
+
+        return [ConfidenceProcessor(self)]
+
+    # ------------------------------------------------------------------ figures
+
+    def _sliding_tensors(self) -> list[torch.Tensor]:
+        layers = [layer for layer in self.layers if isinstance(layer, DynamicSlidingWindowLayer)]
+        return [tensor for layer in layers for tensor in (layer.keys, layer.values) if tensor is not None]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of every tensor held now."""
+        banks = [tensor for bank, _ in self._banks for tensor in bank.tensors()]
+        return held_bytes(banks + self._sliding_tensors())
+
+    def stored_slots(self) -> list[list[int]]:
+        """Return slots in use per full-attention layer and row, in full-precision equivalents."""
+        return [row for bank, _ in self._banks for row in bank.stored().tolist()]
+
+    def usage(self) -> CacheUsage:
+        """Return the cache's figures; `full_kv_bytes` counts the layers this cache manages and stock sliding ones."""
+        slots = [bank.stored().mean() for bank, _ in self._banks]
+        weights = [bank.layers for bank, _ in self._banks]
+        layers = sum(weights)
+        stored = sum(s * w for s, w in zip(slots, weights, strict=True)) / layers if layers else 0.0
+        full = sum(
+            bank.layers * bank.rows * self.seen * token_bytes(bank.heads, bank.width, bank.dtype.itemsize)
+            for bank, _ in self._banks
+        )
+        means = self._schedule.means
+        budget = float(sum(means)) / len(means) if self.policy.bounded and means else float(self.seen)
+        mean = sum(self._confidence) / len(self._confidence) if self._confidence else None
+        return CacheUsage(
+            self.seen, float(stored), budget, mean, self.nbytes, self._peak, full + held_bytes(self._sliding_tensors())
+        )
+
+    # ------------------------------------------------------------------ sessions
+
+    def can_crop_to(self, length: int) -> bool:
+        """Whether `crop_to(length)` is possible: nothing the first `length` tokens need has been evicted."""
+        if len(self._full) < len(self.layers) and length != self.seen:
+            return False
+        return 0 <= length <= self.seen and all(bank.can_crop_to(length) for bank, _ in self._banks)
+
+    def crop_to(self, length: int) -> None:
+        """Forget every token from position `length` on.
+
+        Raises:
+            CacheStateError: If `can_crop_to(length)` is False.
+        """
+        if not self.can_crop_to(length):
+            raise CacheStateError(
+                f"cannot go back to {length} of {self.seen} tokens: some were evicted since then; restore a fork "
+                "taken at that point, or reset and read the tokens again"
+            )
+        for bank, _ in self._banks:
+            bank.crop_to(length)
+        self.seen, self._waiting = length, set()
+
+    def crop(self, tokens_to_remove: int) -> None:
+        """Transformers' form of `crop_to`: the number of tokens to take off the end."""
+        if tokens_to_remove:
+            self.crop_to(self.seen - abs(tokens_to_remove))
+
+    def fork(self) -> ConfKVCache:
+        """Return an independent copy; its size is bounded by the budget."""
+        return copy.deepcopy(self)
+
+    def compact(self) -> None:
+        """Give back the reading buffer, as at the end of a turn."""
+        for bank, _ in self._banks:
+            bank.release_buffers()
+
+    def reset(self) -> None:
+        """Forget everything, as if new."""
+        self.seen, self._banks = 0, []
+        self._schedule = BudgetSchedule(self.policy, len(self._full))
+        self._smoother.reset()
+        self._confidence, self._waiting = [], set()
+        self._length, self._new, self._peak = 0, True, 0
+        for index, layer in enumerate(self.layers):
+            if isinstance(layer, DynamicSlidingWindowLayer):
+                self.layers[index] = DynamicSlidingWindowLayer(sliding_window=layer.sliding_window)
+            else:
+                layer.reset()
+
+    # ------------------------------------------------------------------ rows
+
+    def select_rows(self, rows: torch.Tensor) -> None:
+        """Keep the rows `[n]` int64, in that order; rows may repeat."""
+        chosen = rows.tolist()
+        for bank, _ in self._banks:
+            bank.select_rows(rows)
+        self._schedule.select(chosen)
+        self._smoother.select(chosen)
+        self._confidence = [self._confidence[row] for row in chosen] if self._confidence else []
+        for layer in self.layers:
+            if isinstance(layer, ConfKVLayer):
+                layer.batch_size = len(chosen)
+            elif isinstance(layer, DynamicSlidingWindowLayer):
+                layer.batch_select_indices(rows)
+
+    def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
+        """Reorder rows for beam search."""
+        self.select_rows(beam_idx)
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        """Repeat each row `repeats` times."""
+        rows = self._banks[0][0].rows if self._banks else 0
+        self.select_rows(torch.arange(rows).repeat_interleave(repeats))
+
+    def batch_select_indices(self, indices: torch.Tensor) -> None:
+        """Keep the rows given."""
+        self.select_rows(indices)

@@ -1,0 +1,70 @@
+"""What a policy chooses: a budget, a protected window, tiers, and a score per stored token."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, TypeVar
+
+import torch
+
+if TYPE_CHECKING:
+    from confkv_agents.cache.config import CacheConfig
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class SlotView:
+    """What a score may look at; every tensor is `[L, B, Hkv, S]`, layers by rows by KV heads by slots.
+
+    Attributes:
+        position: Logical position of the token in each slot, -1 where the slot is empty.
+        age: Queries that could have attended to the token, itself included, at least 1.
+        mass: Attention mass as accumulated with the policy's decay, mean over the query group; None without mass.
+    """
+
+    position: torch.Tensor
+    age: torch.Tensor
+    mass: torch.Tensor | None
+
+
+class Policy(ABC):
+    """A policy: declarative fields plus one method, `score`.
+
+    Attributes:
+        bounded: False keeps every token.
+        needs_mass: Whether attention must report column sums.
+        normalized_mass: True weights each query by `1 - decay`, so that mass is an average; False sums.
+    """
+
+    name: ClassVar[str]
+    bounded: ClassVar[bool] = True
+    needs_mass: ClassVar[bool] = False
+    normalized_mass: ClassVar[bool] = True
+    default_window: ClassVar[int] = 64
+    default_int8_share: ClassVar[float] = 0.0
+    default_span: ClassVar[int] = 1
+    default_decay: ClassVar[float] = 1.0
+
+    def __init__(self, config: CacheConfig) -> None:
+        self.config = config
+        self.window = self._default(config.window, self.default_window)
+        self.int8_share = self._default(config.int8_share, self.default_int8_share)
+        self.span = self._default(config.span, self.default_span)
+        self.decay = self._default(config.decay, self.default_decay)
+        self.min_budget = self._default(config.min_budget, config.budget)
+        self.floor = config.sinks + self.window + 2
+
+    @property
+    def slack(self) -> int:
+        """Slots freed ahead at an eviction while decoding, so that the next ones run without."""
+        return max(1, min(self.config.evict_every, (self.min_budget - self.floor) // 4 + 1))
+
+    @abstractmethod
+    def score(self, slots: SlotView) -> torch.Tensor:
+        """Return `[L, B, Hkv, S]` scores; the lowest go first. Empty and protected slots are handled by the caller."""
+
+    @staticmethod
+    def _default(value: T | None, default: T) -> T:
+        return default if value is None else value

@@ -1,0 +1,43 @@
+"""CONF-KV: confidence-driven budget, age-corrected attention mass with recency, an int8 tier (arXiv 2605.24786)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+
+from confkv_agents.cache.policies.base import Policy, SlotView
+
+if TYPE_CHECKING:
+    from confkv_agents.cache.config import CacheConfig
+
+
+class ConfKV(Policy):
+    """Keeps more when the model is unsure, and the less important in int8."""
+
+    name = "confkv"
+    needs_mass = True
+    default_int8_share = 0.5
+    default_span = 7
+    default_decay = 0.99
+
+    def __init__(self, config: CacheConfig) -> None:
+        super().__init__(config)
+        self.recency = self._default(config.recency, 0.1)
+        if config.min_budget is None:
+            self.min_budget = max(config.budget // 2, min(config.budget, self.floor))
+
+    def score(self, slots: SlotView) -> torch.Tensor:
+        """Rank by mean attention per query, corrected for age, blended with recency.
+
+        An exponential average that started at zero has seen only `1 - decay ** age` of its weight; dividing by that
+        makes tokens of different ages comparable. Mass is scaled by its mean over the row so that the blend means
+        the same at any context length.
+        """
+        assert slots.mass is not None
+        live = slots.position >= 0
+        age = slots.age.float()
+        mass = slots.mass / (1.0 - self.decay ** age) if self.decay < 1.0 else slots.mass / age
+        mean = (mass * live).sum(-1, keepdim=True) / live.sum(-1, keepdim=True).clamp_min(1)
+        recency = torch.exp2(-age / self.config.half_life)
+        return (1.0 - self.recency) * mass / mean.clamp_min(1e-12) + self.recency * recency

@@ -1,0 +1,83 @@
+"""Choosing slots: who is protected, who goes first, and compact lists of chosen slots, without leaving the device."""
+
+from __future__ import annotations
+
+import torch
+
+from confkv_agents.cache.policies import Policy, SlotView
+
+INFINITY = float("inf")
+
+
+def rank_keys(
+    policy: Policy,
+    position: torch.Tensor,
+    mass: torch.Tensor | None,
+    seen: int,
+    first_real: torch.Tensor | None,
+) -> torch.Tensor:
+    """Return `[L, B, H, S]` keys by which slots are kept: higher stays longer.
+
+    Protected tokens (sinks and window) are +inf by mask, so that no score can tie with them; empty slots are -inf.
+
+    Args:
+        policy: Gives the score, the window and the span.
+        position: `[L, B, H, S]` logical positions, -1 for empty slots.
+        mass: Like `position`, attention mass, or None.
+        seen: Tokens fed so far.
+        first_real: `[B]` position of each row's first real token; None means 0.
+    """
+    live = position >= 0
+    score = policy.score(SlotView(position, (seen - position).clamp_min(1), mass))
+    score = score.masked_fill(~live, -INFINITY)
+    if policy.span > 1:
+        score = pool_spans(score, position, policy.span)
+    start = 0 if first_real is None else first_real.view(1, -1, 1, 1)
+    protected = (position >= seen - policy.window) | (position - start < policy.config.sinks)
+    return score.masked_fill(protected & live, INFINITY).masked_fill(~live, -INFINITY)
+
+
+def pool_spans(score: torch.Tensor, position: torch.Tensor, span: int) -> torch.Tensor:
+    """Give each token the best score among its `span` nearest stored neighbours, in order of position."""
+    order = position.argsort(-1)
+    ordered = score.gather(-1, order)
+    flat = ordered.reshape(-1, 1, ordered.shape[-1])
+    pooled = torch.nn.functional.max_pool1d(flat, span, stride=1, padding=span // 2).view_as(ordered)
+    return torch.empty_like(score).scatter_(-1, order, pooled)
+
+
+def lowest(keys: torch.Tensor, among: torch.Tensor, count: torch.Tensor) -> torch.Tensor:
+    """Mark the `count` lowest keys among the slots given.
+
+    Args:
+        keys: `[..., S]`.
+        among: `[..., S]` bool, the slots to choose from.
+        count: `[..., 1]` how many to mark in each row, no more than there are finite keys; 0 or less marks none.
+
+    Returns:
+        `[..., S]` bool. Ties go to the lower slot.
+    """
+    order = torch.where(among, keys, INFINITY).argsort(dim=-1, stable=True)
+    rank = torch.empty_like(order).scatter_(-1, order, _count_up(order))
+    return among & (rank < count)
+
+
+def first_true(mask: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the slots of the first `count` marks of each row and which of these are real.
+
+    Args:
+        mask: `[..., S]` bool.
+        count: Length of the lists.
+
+    Returns:
+        Slots `[..., count]` int64 (0 where there is no further mark) and `[..., count]` bool.
+    """
+    place = (mask.cumsum(-1) - 1).masked_fill_(~mask, count).clamp_max_(count)
+    slots = torch.zeros(*mask.shape[:-1], count + 1, dtype=torch.int64, device=mask.device)
+    slots.scatter_(-1, place, _count_up(place))
+    number = mask.sum(-1, keepdim=True)
+    return slots[..., :count], torch.arange(count, device=mask.device) < number
+
+
+def _count_up(like: torch.Tensor) -> torch.Tensor:
+    return torch.arange(like.shape[-1], device=like.device).expand_as(like)

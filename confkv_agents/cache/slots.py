@@ -1,0 +1,133 @@
+"""What is known of each slot of a bank: position, attention mass and visibility, for all layers in one tensor each.
+
+One tensor over all layers makes ranking, eviction and bookkeeping a few batched operations per step instead of a
+few per layer. The columns are three regions: full precision, int8, and the reading buffer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from confkv_agents.cache.tiers import MASKED, allocate
+
+
+@dataclass(frozen=True)
+class Regions:
+    """Columns of each region, the same for all layers; a layer may use fewer (`caps`)."""
+
+    full: int
+    int8: int
+    buffer: int
+
+    @property
+    def total(self) -> int:
+        """Columns in all."""
+        return self.full + self.int8 + self.buffer
+
+    def columns(self, region: str) -> slice:
+        """Return the columns of "full", "int8" or "buffer"."""
+        starts = {"full": 0, "int8": self.full, "buffer": self.full + self.int8}
+        return slice(starts[region], starts[region] + getattr(self, region))
+
+
+class SlotTable:
+    """`[L, B, H, S + 1]` tensors; the last column takes writes that belong nowhere and is never read.
+
+    Attributes:
+        position: int32, logical position of the stored token, -1 for an empty slot.
+        bias: fp32, 0 for a stored token, `MASKED` for an empty slot: added to the scores.
+        mass: fp32 attention mass, or None if the policy needs none.
+        step_mass: fp32 mass of the last decoding step, folded into `mass` for all layers at once.
+    """
+
+    def __init__(
+        self, layers: int, rows: int, heads: int, regions: Regions, device: torch.device, with_mass: bool
+    ) -> None:
+        shape = (layers, rows, heads, regions.total + 1)
+        self.regions = regions
+        self.position = allocate(*shape, dtype=torch.int32, device=device, fill=-1)
+        self.bias = allocate(*shape, dtype=torch.float32, device=device, fill=MASKED)
+        self.mass = allocate(*shape, dtype=torch.float32, device=device) if with_mass else None
+        self.step_mass = allocate(*shape, dtype=torch.float32, device=device) if with_mass else None
+
+    def clear(self, part: slice, gone: torch.Tensor) -> None:
+        """Empty the slots marked in `gone [l, B, H, S]` of the layers `part`."""
+        width = gone.shape[-1]
+        self.position[part, ..., :width].masked_fill_(gone, -1)
+        self.bias[part, ..., :width].masked_fill_(gone, MASKED)
+        if self.mass is not None:
+            self.mass[part, ..., :width].masked_fill_(gone, 0.0)
+
+    def move(
+        self, part: slice, source: torch.Tensor, target: torch.Tensor, real: torch.Tensor, gone: torch.Tensor
+    ) -> None:
+        """Move what the slots `source` say to the slots `target`, both `[l, B, H, n]` columns, where `real`.
+
+        Args:
+            part: Layers.
+            source: Columns to move from.
+            target: Columns to move to.
+            real: `[l, B, H, n]` bool, which entries are meant.
+            gone: `[l, B, H, S]` bool, marks of all sources that are meant; they are emptied.
+        """
+        target = target.masked_fill(~real, self.regions.total)
+        position = self.position[part].gather(-1, source)
+        mass = None if self.mass is None else self.mass[part].gather(-1, source)
+        self.clear(part, gone)
+        self.position[part].scatter_(-1, target, position)
+        self.bias[part].scatter_(-1, target, torch.zeros_like(target, dtype=torch.float32))
+        if self.mass is not None and mass is not None:
+            self.mass[part].scatter_(-1, target, mass)
+
+    def add(self, columns: torch.Tensor, position: int) -> None:
+        """Note one new token per row in the columns `[L, B, H, 1]`."""
+        self.position.scatter_(-1, columns, position)
+        self.bias.scatter_(-1, columns, 0.0)
+        if self.mass is not None:
+            self.mass.scatter_(-1, columns, 0.0)
+
+    def hide(self, columns: torch.Tensor, real: torch.Tensor) -> None:
+        """Empty the columns `[L, B, H, 1]` again in the rows that are not `real [B]` (padding)."""
+        padding = (~real).view(1, -1, 1, 1).expand_as(columns)
+        position, bias = self.position.gather(-1, columns), self.bias.gather(-1, columns)
+        self.position.scatter_(-1, columns, position.masked_fill(padding, -1))
+        self.bias.scatter_(-1, columns, bias.masked_fill(padding, MASKED))
+
+    def resized(self, regions: Regions, kept: dict[str, tuple[torch.Tensor, torch.Tensor]]) -> SlotTable:
+        """Return a table with other regions.
+
+        Args:
+            regions: The new regions.
+            kept: For each region to carry over, this table's columns `[L, B, H, n]` that it starts with, and
+                `[L, B, H, n]` bool, False where an entry means nothing and the slot starts empty.
+        """
+        layers, rows, heads, _ = self.position.shape
+        other = SlotTable(layers, rows, heads, regions, self.position.device, self.mass is not None)
+        for region, (columns, real) in kept.items():
+            start = other.regions.columns(region).start
+            span = slice(start, start + columns.shape[-1])
+            other.position[..., span] = self.position.gather(-1, columns).masked_fill_(~real, -1)
+            other.bias[..., span] = self.bias.gather(-1, columns).masked_fill_(~real, MASKED)
+            if self.mass is not None and other.mass is not None:
+                other.mass[..., span] = self.mass.gather(-1, columns).masked_fill_(~real, 0.0)
+        return other
+
+    def tensors(self) -> list[torch.Tensor]:
+        """Return every tensor held."""
+        every = (self.position, self.bias, self.mass, self.step_mass)
+        return [tensor for tensor in every if tensor is not None]
+
+    def select_rows(self, rows: torch.Tensor) -> None:
+        """Keep the rows given, in that order."""
+        rows = rows.to(self.position.device)
+        self.position, self.bias = self.position.index_select(1, rows), self.bias.index_select(1, rows)
+        if self.mass is not None and self.step_mass is not None:
+            self.mass, self.step_mass = self.mass.index_select(1, rows), self.step_mass.index_select(1, rows)
+
+    def truncate(self, layers: int) -> None:
+        """Keep the first `layers` layers."""
+        self.position, self.bias = self.position[:layers].clone(), self.bias[:layers].clone()
+        if self.mass is not None and self.step_mass is not None:
+            self.mass, self.step_mass = self.mass[:layers].clone(), self.step_mass[:layers].clone()

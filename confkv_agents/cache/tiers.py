@@ -1,0 +1,179 @@
+"""Where one layer keeps keys and values: a full-precision tier, an int8 tier, and the buffer new tokens are read into.
+
+A tier answers two questions for a range of its slots: what queries score against them, and what weights sum to.
+Attention needs nothing else, so another tier (host memory, a fused kernel's layout) is another class with these two.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import torch
+
+from confkv_agents.cache.quantize import encode_keys, encode_values
+
+BLOCK = 64
+MASKED = -1e30  # finite, so that a row with nothing to see stays free of NaN in every precision
+
+
+def blocks_of(slots: int) -> int:
+    """Round slots up to whole blocks."""
+    return -(-slots // BLOCK) * BLOCK
+
+
+def allocate(*shape: int, dtype: torch.dtype, device: torch.device, fill: float = 0) -> torch.Tensor:
+    """Return a tensor that may be written in place both inside and outside inference mode."""
+    with torch.inference_mode(False):
+        return torch.full(shape, fill, dtype=dtype, device=device)
+
+
+class Tier(Protocol):
+    """What attention asks of a place that holds tokens.
+
+    Attributes:
+        slots: Slots that can be read.
+        bias: `[B, H, slots]` fp32, 0 for a stored token and `MASKED` for an empty slot; None if all are visible.
+        step: Slots to read at a time, so that no copy as large as the tier is ever made.
+    """
+
+    slots: int
+    bias: torch.Tensor | None
+    step: int
+
+    def scores(self, query: torch.Tensor, start: int, stop: int) -> torch.Tensor:
+        """Return `[B, H, R, stop - start]` fp32 products of `query [B, H, R, D]` with the keys, unscaled."""
+
+    def mix(self, weights: torch.Tensor, start: int, stop: int) -> torch.Tensor:
+        """Return `[B, H, R, D]` fp32 sums of values under `weights [B, H, R, stop - start]` fp32."""
+
+
+class DenseTier:
+    """Keys and values in the model's own precision; a view, it copies nothing."""
+
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor, bias: torch.Tensor | None, step: int = 512) -> None:
+        self.keys, self.values, self.bias = keys, values, bias
+        self.slots, self.step = keys.shape[-2], step
+
+    def scores(self, query: torch.Tensor, start: int, stop: int) -> torch.Tensor:
+        """Products with the keys in `start:stop`."""
+        return torch.matmul(query, self.keys[:, :, start:stop].transpose(-1, -2)).float()
+
+    def mix(self, weights: torch.Tensor, start: int, stop: int) -> torch.Tensor:
+        """Weighted sums of the values in `start:stop`."""
+        values = self.values[:, :, start:stop]
+        return torch.matmul(weights.to(values.dtype), values).float()
+
+
+class Int8Tier:
+    """Codes read a few blocks at a time; scores come from the codes without dequantizing keys."""
+
+    def __init__(self, store: Int8Store, slots: int, bias: torch.Tensor, step: int = 4 * BLOCK) -> None:
+        self.store, self.slots, self.bias, self.step = store, slots, bias, step
+        self._query: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
+
+    def scores(self, query: torch.Tensor, start: int, stop: int) -> torch.Tensor:
+        """Products with the coded keys in `start:stop`."""
+        if self._query is None or self._query[0] is not query:
+            scaled = query.float() * self.store.amplitude
+            self._query = (query, scaled.to(query.dtype), scaled.sum(-1, keepdim=True))
+        _, scaled, total = self._query
+        codes = self.store.key_codes[:, :, start:stop].to(scaled.dtype)
+        raw = torch.matmul(scaled, codes.transpose(-1, -2)).float()
+        scale, zero = (
+            self.store.key_scale[:, :, None, start:stop],
+            self.store.key_zero[:, :, None, start:stop],
+        )
+        return raw.mul_(scale).addcmul_(total, zero)
+
+    def mix(self, weights: torch.Tensor, start: int, stop: int) -> torch.Tensor:
+        """Weighted sums of the coded values in `start:stop`."""
+        dtype = self._query[1].dtype if self._query is not None else torch.float32
+        scaled = weights * self.store.value_scale[:, :, None, start:stop]
+        return torch.matmul(scaled.to(dtype), self.store.value_codes[:, :, start:stop].to(dtype)).float()
+
+
+class DenseStore:
+    """`[B, H, slots + 1, D]` keys and values; the last slot takes writes that belong nowhere."""
+
+    def __init__(self, like: torch.Tensor, slots: int) -> None:
+        rows, heads, _, width = like.shape
+        self.slots = slots
+        self.keys = allocate(rows, heads, slots + 1, width, dtype=like.dtype, device=like.device)
+        self.values = torch.zeros_like(self.keys)
+
+    def write(self, index: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Write `keys, values [B, H, n, D]` to the slots `index [B, H, n]`; `slots` itself is the spill slot."""
+        wide = index[..., None].expand(*index.shape, keys.shape[-1])
+        self.keys.scatter_(2, wide, keys)
+        self.values.scatter_(2, wide, values)
+
+    def read(self, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return copies of the keys and values at `index [B, H, n]`."""
+        wide = index[..., None].expand(*index.shape, self.keys.shape[-1])
+        return self.keys.gather(2, wide), self.values.gather(2, wide)
+
+    def resized(self, slots: int, order: torch.Tensor) -> DenseStore:
+        """Return a store of `slots` slots that holds the slots `order [B, H, n]` of this one at its front."""
+        other = DenseStore(self.keys, slots)
+        keys, values = self.read(order)
+        other.keys[:, :, : order.shape[-1]] = keys
+        other.values[:, :, : order.shape[-1]] = values
+        return other
+
+    def tensors(self) -> list[torch.Tensor]:
+        """Return every tensor held."""
+        return [self.keys, self.values]
+
+    def select_rows(self, rows: torch.Tensor) -> None:
+        """Keep the rows given, in that order."""
+        rows = rows.to(self.keys.device)
+        self.keys, self.values = self.keys.index_select(0, rows), self.values.index_select(0, rows)
+
+
+class Int8Store:
+    """Codes, scales and the keys' channel amplitudes of one layer's int8 tier."""
+
+    FIELDS = ("key_codes", "key_scale", "key_zero", "value_codes", "value_scale", "amplitude")
+
+    def __init__(self, like: torch.Tensor, slots: int) -> None:
+        rows, heads, _, width = like.shape
+        device = like.device
+        self.slots = slots
+        self.key_codes = allocate(rows, heads, slots + 1, width, dtype=torch.int8, device=device)
+        self.value_codes = torch.zeros_like(self.key_codes)
+        self.key_scale = allocate(rows, heads, slots + 1, dtype=torch.float32, device=device)
+        self.key_zero, self.value_scale = torch.zeros_like(self.key_scale), torch.zeros_like(self.key_scale)
+        self.amplitude = allocate(rows, heads, 1, width, dtype=torch.float32, device=device, fill=1.0)
+
+    def write(self, index: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Quantize `keys, values [B, H, n, D]` into the slots `index [B, H, n]`."""
+        wide = index[..., None].expand(*index.shape, keys.shape[-1])
+        codes, scale, zero = encode_keys(keys, self.amplitude)
+        self.key_codes.scatter_(2, wide, codes)
+        self.key_scale.scatter_(2, index, scale)
+        self.key_zero.scatter_(2, index, zero)
+        codes, scale = encode_values(values)
+        self.value_codes.scatter_(2, wide, codes)
+        self.value_scale.scatter_(2, index, scale)
+
+    def resized(self, slots: int, order: torch.Tensor) -> Int8Store:
+        """Return a store of `slots` slots that holds the slots `order [B, H, n]` of this one at its front."""
+        other = Int8Store(self.key_codes, slots)
+        count = order.shape[-1]
+        wide = order[..., None].expand(*order.shape, self.key_codes.shape[-1])
+        other.key_codes[:, :, :count] = self.key_codes.gather(2, wide)
+        other.value_codes[:, :, :count] = self.value_codes.gather(2, wide)
+        for name in ("key_scale", "key_zero", "value_scale"):
+            getattr(other, name)[:, :, :count] = getattr(self, name).gather(2, order)
+        other.amplitude.copy_(self.amplitude)
+        return other
+
+    def tensors(self) -> list[torch.Tensor]:
+        """Return every tensor held."""
+        return [getattr(self, name) for name in self.FIELDS]
+
+    def select_rows(self, rows: torch.Tensor) -> None:
+        """Keep the rows given, in that order."""
+        rows = rows.to(self.amplitude.device)
+        for name in self.FIELDS:
+            setattr(self, name, getattr(self, name).index_select(0, rows))

@@ -1,0 +1,307 @@
+"""The contracts of the cache, against the stock cache or against itself, on tiny random models."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from tiny import left_padded, make_prompt
+from transformers import DynamicCache
+
+from confkv_agents.cache import CacheConfig, ConfKVCache
+
+WIDE = {"budget": 256, "window": 8, "int8_share": 0.0}
+TIGHT = {"budget": 14, "window": 4, "sinks": 2, "chunk": 8, "evict_every": 3}
+BOUNDED = ("window", "h2o", "confkv")
+POLICIES = ("full", *BOUNDED)
+
+
+def generate(model, cache, ids, mask=None, tokens=12, **kwargs):
+    mask = torch.ones_like(ids) if mask is None else mask
+    processors = cache.logits_processors() if isinstance(cache, ConfKVCache) else []
+    return model.generate(
+        ids,
+        attention_mask=mask,
+        cache=cache,
+        max_new_tokens=tokens,
+        do_sample=False,
+        return_dict_in_generate=True,
+        output_logits=True,
+        logits_processor=processors,
+        **kwargs,
+    )
+
+
+def difference(ours, reference) -> float:
+    return max((a - b).abs().max().item() for a, b in zip(ours.logits, reference.logits, strict=True))
+
+
+def new_cache(model, **config) -> ConfKVCache:
+    return ConfKVCache(model.config, CacheConfig(**config))
+
+
+# ---------------------------------------------------------------- contract 1: nothing evicted equals the stock cache
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_without_eviction_logits_equal_the_stock_cache(policy, family, stock, model):
+    prompt = make_prompt(family, 24)
+    reference = generate(stock, DynamicCache(config=stock.config), prompt.ids, **prompt.extra)
+    ours = generate(model, new_cache(model, policy=policy, **WIDE), prompt.ids, **prompt.extra)
+    assert difference(ours, reference) < 1e-5
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("chunk", [1, 5, 16])
+def test_reading_in_chunks_equals_reading_at_once(policy, chunk, family, stock, model):
+    if family == "smolvlm":  # transformers refuses raw pictures with a chunked prefill: feed the chunks ourselves
+        prompt = make_prompt("llama", 24)
+        prompt.ids.clamp_max_(90)
+    else:
+        prompt = make_prompt(family, 24)
+    reference = stock(input_ids=prompt.ids, cache=DynamicCache(config=stock.config)).logits
+    cache = new_cache(model, policy=policy, **WIDE)
+    parts = [model(input_ids=part, cache=cache).logits for part in prompt.ids.split(chunk, 1)]
+    assert (torch.cat(parts, 1) - reference).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_left_padded_batch_equals_the_stock_cache(policy, family, stock, model):
+    prompt = make_prompt("llama", 24)
+    short, short_mask = left_padded(prompt.ids[:, :15], 24)
+    ids = torch.cat([prompt.ids, short]).clamp_max_(90)
+    mask = torch.cat([torch.ones_like(prompt.ids), short_mask])
+    reference = generate(stock, DynamicCache(config=stock.config), ids, mask)
+    ours = generate(model, new_cache(model, policy=policy, **WIDE), ids, mask)
+    assert difference(ours, reference) < 1e-5
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_beam_search_equals_the_stock_cache(policy, family, stock, model):
+    prompt = make_prompt(family, 24)
+    options = {"max_new_tokens": 8, "num_beams": 3, "do_sample": False, **prompt.extra}
+    mask = torch.ones_like(prompt.ids)
+    reference = stock.generate(prompt.ids, attention_mask=mask, **options)
+    cache = new_cache(model, policy=policy, **WIDE)
+    assert torch.equal(model.generate(prompt.ids, attention_mask=mask, cache=cache, **options), reference)
+
+
+def test_attached_model_without_our_cache_is_unchanged(family, stock, model):
+    prompt = make_prompt(family, 24)
+    short, mask = left_padded(make_prompt("llama", 15).ids.clamp_max_(90), 24)
+    for ids, attention, extra in ((prompt.ids, None, prompt.extra), (short, mask, {})):
+        reference = generate(stock, DynamicCache(config=stock.config), ids, attention, **extra)
+        assert difference(generate(model, DynamicCache(config=model.config), ids, attention, **extra), reference) < 1e-6
+    reference = stock(input_ids=prompt.ids, use_cache=False, **prompt.extra).logits
+    assert (model(input_ids=prompt.ids, use_cache=False, **prompt.extra).logits - reference).abs().max() < 1e-6
+
+
+# ---------------------------------------------------------------- contract 2: a row does not know its neighbours
+
+
+@pytest.mark.parametrize("policy", BOUNDED)
+@pytest.mark.parametrize("pyramid", [-0.5, 0.0, 0.5])
+@pytest.mark.parametrize("int8_share", [0.0, 0.5])
+def test_row_alone_equals_row_in_padded_batch(policy, pyramid, int8_share, model):
+    ids = make_prompt("llama", 24).ids.clamp_max_(90)
+    short, short_mask = left_padded(ids[:, :15], 24)
+    batch, mask = torch.cat([ids, short]), torch.cat([torch.ones_like(ids), short_mask])
+    config = {
+        **TIGHT,
+        "budget": 20,
+        "pyramid": pyramid,
+        "int8_share": int8_share,
+        "policy": policy,
+        "window": 4,
+    }
+    alone = generate(model, new_cache(model, **config), ids[:, :15], tokens=24)
+    together = generate(model, new_cache(model, **config), batch, mask, tokens=24)
+    worst = max((a[0] - b[1]).abs().max() for a, b in zip(alone.logits, together.logits, strict=True))
+    assert worst < (1e-5 if not int8_share else 2e-3)
+
+
+# ---------------------------------------------------------------- contract 3: the bound holds, bytes are true
+
+
+@pytest.mark.parametrize("policy", BOUNDED)
+@pytest.mark.parametrize("int8_share", [0.0, 0.6])
+@pytest.mark.parametrize("fed_in", [1, 8, 1000])
+def test_stored_slots_never_exceed_budget_and_chunk(policy, int8_share, fed_in, family, model):
+    config = CacheConfig(policy=policy, budget=32, window=8, sinks=2, chunk=16, pyramid=0.4, int8_share=int8_share)
+    cache = ConfKVCache(model.config, config)
+    prompt = make_prompt("llama", 320).ids.clamp_max_(90)
+    limits = cache._schedule._share(config.budget)
+    for part in prompt.split(fed_in, 1):
+        cache.observe(model(input_ids=part, cache=cache).logits[:, -1])
+        for stored, limit in zip(cache.stored_slots(), limits, strict=True):
+            assert stored[0] <= limit + config.chunk
+    token = prompt[:, -1:]
+    for _ in range(40):
+        cache.observe(model(input_ids=token, cache=cache).logits[:, -1])
+        allowed = cache._schedule.slots()[:, 0] + 1
+        stored = [row[0] for row in cache.stored_slots()]
+        live = (cache._banks[0][0].table.position[..., :-1] >= 0).sum(-1).amax(-1)[:, 0]
+        # A budget that shrinks takes effect when the next token comes, so the last one's limit counts too.
+        assert all(s <= a + config.shrink for s, a in zip(stored, allowed, strict=True))
+        if not int8_share:
+            assert live.tolist() == stored
+    assert cache.get_seq_length() == 320 + 40
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_reported_bytes_are_the_bytes_held(policy, model):
+    import gc
+
+    cache = new_cache(model, policy=policy, budget=64, window=8, chunk=32)
+    ids = make_prompt("llama", 200).ids.clamp_max_(90)
+    for part in ids.split(32, 1):
+        model(input_ids=part, cache=cache)
+    gc.collect()
+    held, seen, queue = {}, set(), list(cache._banks)
+    while queue:  # walk everything the banks reach, whatever it is called
+        thing = queue.pop()
+        if id(thing) in seen:
+            continue
+        seen.add(id(thing))
+        if isinstance(thing, torch.Tensor):
+            held[thing.untyped_storage().data_ptr()] = thing.untyped_storage().nbytes()
+        elif isinstance(thing, dict):
+            queue += thing.values()
+        elif isinstance(thing, list | tuple | set):
+            queue += thing
+        elif type(thing).__module__.startswith("confkv_agents"):
+            queue += vars(thing).values()
+    assert cache.nbytes == sum(held.values())
+    assert cache.usage().kv_bytes <= cache.usage().peak_kv_bytes
+
+
+def test_an_int8_token_costs_its_bytes(model):
+    cache = new_cache(model, policy="confkv", budget=256, window=8, int8_share=0.5)
+    model(input_ids=make_prompt("llama", 16).ids.clamp_max_(90), cache=cache)
+    bank = cache._banks[0][0]
+    full, int8 = bank.split(cache._schedule.slots())
+    store = bank.int8[0]
+    store = type(store)(bank.full[0].keys, 64)
+    per_token = sum(t.nbytes for t in store.tensors() if t.shape[2] == 65) / 65 / (bank.heads * bank.rows)
+    full_token = 2 * bank.width * bank.dtype.itemsize
+    assert per_token == full_token * bank.int8_cost
+    spent = full * full_token + int8 * per_token
+    assert (abs(spent - 256 * full_token) <= full_token).all()
+
+
+# ---------------------------------------------------------------- contract 4: scores do not depend on the chunks
+
+
+@pytest.mark.parametrize("policy", ["h2o", "confkv"])
+def test_scores_do_not_depend_on_the_chunks(policy, model):
+    ids = make_prompt("llama", 40).ids.clamp_max_(90)
+    masses = []
+    for chunk in (1, 7, 16, 40):
+        cache = new_cache(model, policy=policy, **{**WIDE, "chunk": 16})
+        for part in ids.split(chunk, 1):
+            model(input_ids=part, cache=cache)
+        cache.compact()
+        bank = cache._banks[0][0]
+        bank._fold_mass()
+        table = bank.table
+        position, order = table.position[..., : table.regions.full].sort(-1)
+        mass = table.mass[..., : table.regions.full].gather(-1, order)
+        masses.append(mass[position >= 0].view(4, 1, 2, 40))
+    for mass in masses[1:]:
+        assert torch.allclose(mass, masses[0], atol=1e-6)
+
+
+def test_mass_is_the_column_sum_of_the_attention_weights(stock, family, model):
+    if family == "smolvlm":
+        pytest.skip("its text part is a Llama, checked under that name")
+    ids = make_prompt("llama", 30).ids
+    stock.set_attn_implementation("eager")
+    weights = torch.stack(stock(input_ids=ids, output_attentions=True).attentions)  # [L, B, Hq, Q, K]
+    stock.set_attn_implementation("sdpa")
+    expected = weights.sum(3).unflatten(2, (2, 4)).mean(3)
+    cache = new_cache(model, policy="h2o", budget=256, window=8, chunk=11)
+    model(input_ids=ids, cache=cache)
+    cache.compact()
+    table = cache._banks[0][0].table
+    position, order = table.position[..., : table.regions.full].sort(-1)
+    mass = table.mass[..., : table.regions.full].gather(-1, order)[position >= 0].view(4, 1, 2, 30)
+    assert torch.allclose(mass, expected, atol=1e-5)
+
+
+# ---------------------------------------------------------------- contract 5: the protected survive
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("policy", BOUNDED)
+def test_window_and_sinks_survive_ties_without_nan(dtype, policy, family):
+    from tiny import make_model
+
+    from confkv_agents.cache import attach
+
+    model = attach(make_model(family)).to(dtype)
+    for parameter in model.parameters():  # equal scores everywhere: every rank is a tie
+        parameter.zero_()
+    ids, mask = left_padded(torch.full((2, 50), 5), 60)
+    mask[0, :10] = 1
+    config = CacheConfig(policy=policy, budget=16, window=6, sinks=3, chunk=8, evict_every=4)
+    cache = ConfKVCache(model.config, config)
+    output = model(input_ids=ids, attention_mask=mask, cache=cache)
+    assert torch.isfinite(output.logits).all()
+    for step in range(20):
+        mask = torch.cat([mask, torch.ones(2, 1, dtype=mask.dtype)], 1)
+        output = model(input_ids=ids[:, -1:], attention_mask=mask, cache=cache)
+        assert torch.isfinite(output.logits).all()
+        cache.observe(output.logits[:, -1])
+        table = cache._banks[0][0].table
+        position = table.position[..., : table.regions.total]
+        for row, first in ((0, 0), (1, 10)):
+            kept = [set(heads.tolist()) for layer in position[:, row] for heads in layer]
+            must = {first, first + 1, first + 2, *range(60 + step - config.window + 1, 60 + step + 1)}
+            assert all(must <= slots for slots in kept)
+            assert all(min(slots - {-1}) >= first for slots in kept), "padding is never stored"
+
+
+# ---------------------------------------------------------------- contract 10: decoding does not grow the cache
+
+
+@pytest.mark.parametrize("int8_share", [0.0, 0.5])
+def test_storage_after_ten_budgets_of_decoding_is_what_it_was_after_one(int8_share, model):
+    cache = new_cache(model, policy="confkv", budget=40, min_budget=40, window=8, int8_share=int8_share)
+    token = make_prompt("llama", 2).ids[:, :1]
+    model(input_ids=token, cache=cache)
+    sizes = {}
+    for step in range(1, 401):
+        cache.observe(model(input_ids=token, cache=cache).logits[:, -1])
+        sizes[step] = cache.nbytes
+    early, late = [[n for step, n in sizes.items() if test(step)] for test in (lambda s: s <= 80, lambda s: s > 80)]
+    assert max(late) <= max(early)
+    assert len(set(late)) == 1
+
+
+# ---------------------------------------------------------------- rollback and forks
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_fork_goes_on_like_the_original(policy, model):
+    ids = make_prompt("llama", 90).ids.clamp_max_(90)
+    cache = new_cache(model, policy=policy, **{**TIGHT, "budget": 24})
+    model(input_ids=ids, cache=cache)
+    fork = cache.fork()
+    model(input_ids=ids[:, :30], cache=fork)
+    again = cache.fork()
+    first = [model(input_ids=ids[:, i : i + 1], cache=cache).logits for i in range(30)]
+    second = [model(input_ids=ids[:, i : i + 1], cache=again).logits for i in range(30)]
+    assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_cropping_before_any_eviction_equals_never_having_read_on(policy, family, model):
+    ids = make_prompt("llama", 60).ids.clamp_max_(90)
+    cache = new_cache(model, policy=policy, **WIDE)
+    model(input_ids=ids, cache=cache)
+    assert cache.can_crop_to(30)
+    cache.crop_to(30)
+    straight = new_cache(model, policy=policy, **WIDE)
+    model(input_ids=ids[:, :30], cache=straight)
+    a, b = (model(input_ids=ids[:, 5:9], cache=c).logits for c in (cache, straight))
+    assert cache.get_seq_length() == 34
+    assert (a - b).abs().max() < 1e-5
