@@ -38,7 +38,17 @@ class ImageError(PromptError):
 
 
 class PromptTooLongError(PromptError):
-    """The prompt does not fit the model's positions or the session's memory."""
+    """The prompt does not fit the model's positions or the session's memory.
+
+    Attributes:
+        n_prompt: Tokens of the prompt, if known.
+        n_limit: Tokens that fit, if known.
+    """
+
+    def __init__(self, message: str, n_prompt: int | None = None, n_limit: int | None = None):
+        super().__init__(message)
+        self.n_prompt = n_prompt
+        self.n_limit = n_limit
 
 
 class CacheStateError(ConfKVError, RuntimeError):
@@ -71,3 +81,19 @@ class BrowserNotFoundError(BrowserError):
 
 class InfraError(ConfKVError):
     """The environment failed, not the agent: browser crash, site down, deadline passed."""
+
+
+class AgentError(ConfKVError):
+    """An agent cannot go on: the element it wants is not there, its model gives no usable answer."""
+
+
+class RecordError(ConfKVError):
+    """A run's folder cannot be written or read; the message names the file."""
+
+
+class EngineClosedError(ConfKVError, RuntimeError):
+    """The engine was closed while a request waited or ran, or before it was made."""
+
+
+class EngineTimeoutError(ConfKVError, TimeoutError):
+    """A request did not finish within its timeout."""

@@ -115,15 +115,17 @@ class SiteServer:
     Args:
         name: Name under `envs/` or path of the site's folder.
         seed: Seed of the first state.
+        port: Port to serve on; 0 takes a free one.
 
     Raises:
         PluginError: There is no such site, or it cannot be loaded.
     """
 
-    def __init__(self, name: str | Path, seed: int = 0) -> None:
+    def __init__(self, name: str | Path, seed: int = 0, port: int = 0) -> None:
         self.info = site_info(name)
         self.seed = seed
         self.url = ""
+        self._port = port
         self._folder = plugins.find_env(name)
         self._server: Any = None
         self._thread: threading.Thread | None = None
@@ -158,7 +160,11 @@ class SiteServer:
         except Exception as error:
             self.stop()
             raise SiteError(f"site {self.info.name!r} does not start: {error}") from error
-        listener = socket.create_server(("127.0.0.1", 0))
+        try:
+            listener = socket.create_server(("127.0.0.1", self._port))
+        except OSError as error:
+            self.stop()
+            raise SiteError(f"port {self._port} cannot be used: {error.strerror or error}") from error
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, lifespan="auto"
         )

@@ -1,0 +1,195 @@
+"""Observe, think, act: an agent on any LangChain chat model.
+
+The conversation only ever grows (system, task with the first page, answer, next page, answer, ...), so that
+a model which keeps its KV cache reads no token twice. An answer is a line of thought and a line with one
+action. When no action can be read from it, the model is told the grammar and asked once more; if that fails
+too, the answer goes to the environment as it is, which counts it as a parse failure.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from langchain_core.exceptions import ContextOverflowError
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+
+from confkv_agents.errors import ConfigError, PromptTooLongError
+from confkv_agents.evaluation.agents import Decision
+from confkv_agents.evaluation.usage import merge_usage, usage_of_message
+from confkv_agents.web.actions import ActionParseError, format_action, parse_action
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+    from confkv_agents.web.observation import Observation
+    from confkv_agents.web.tasks import Task
+
+NEEDS_MODEL = True
+
+_BREAK = "\n---\n"
+Pictures = Literal["auto", "none", "screenshot", "marked", "page", "marked+page"]
+
+GRAMMAR = """\
+click [id]
+type [id] [text] [1]   (replaces the field's content; the last [1] presses Enter)
+select [id] [option]
+hover [id], clear [id], drag [id] [id], upload [id] [file]
+press [keys], scroll [down], scroll [up], goto [url], go_back, go_forward, wait
+new_tab, tab_focus [number], close_tab, dialog [accept], dialog [dismiss]
+stop [answer]   (the task is done; the answer is empty if none is asked for)
+fail [reason]   (the task cannot be done)"""
+
+SYSTEM = f"""\
+You use a web browser to do a task. Each turn shows you the page; a number in brackets belongs to the \
+element before it. Reply with one short line of thought, then one line with one of these actions:
+{GRAMMAR}"""
+
+REPAIR = "{problem}\nReply with one line that is one action, such as click [3], with a number of the page."
+
+
+def create_agent(
+    model: BaseChatModel, *, pictures: Pictures = "auto", repairs: int = 1, system: str = SYSTEM
+) -> ReactAgent:
+    """Make the agent.
+
+    Args:
+        model: Any LangChain chat model.
+        pictures: What the model is shown besides the text: the `screenshot`, the `marked` screenshot with the
+            elements' numbers, the pictures on the `page`, both (`marked+page`), or `none`. `auto` is
+            `marked` for models whose profile says that they take pictures and `none` for others.
+        repairs: How often an answer without an action is sent back within one step.
+        system: The system prompt.
+
+    Raises:
+        ConfigError: Pictures are asked for and the model takes none.
+    """
+    if pictures not in get_args(Pictures):
+        raise ConfigError(f"pictures is {pictures!r}; choose one of {', '.join(get_args(Pictures))}")
+    sees = bool((getattr(model, "profile", None) or {}).get("image_inputs"))
+    if pictures == "auto":
+        pictures = "marked" if sees else "none"
+    elif pictures != "none" and not sees:
+        raise ConfigError(f"pictures is {pictures!r}, but the model takes text only; pass pictures='none'")
+    return ReactAgent(model, pictures=pictures, sees=sees, repairs=repairs, system=system)
+
+
+class ReactAgent:
+    """Keeps one conversation per episode; `create_agent` makes it."""
+
+    def __init__(self, model: BaseChatModel, *, pictures: Pictures, sees: bool, repairs: int, system: str) -> None:
+        self._model = model
+        self._pictures = pictures
+        self._sees = sees
+        self._repairs = repairs
+        self._system = system
+        self._opening: list[dict[str, Any]] = []
+        self._thread = ""
+        self.messages: list[BaseMessage] = []
+
+    def reset(self, task: Task, observation: Observation) -> None:
+        """Begin a new conversation about a task."""
+        self._thread = f"react-{uuid.uuid4().hex}"
+        self.messages = [SystemMessage(self._system)]
+        self._opening = _blocks(f"Task: {task.intent}", _task_pictures(task) if self._sees else [])
+        if task.images and not self._sees:
+            self._opening[0]["text"] += f"\n({len(task.images)} picture(s) belong to it, which you cannot see.)"
+
+    def act(self, observation: Observation) -> Decision:
+        """Show the page and ask for the next action."""
+        shown = [*self._opening, *_blocks(observation.text, self._pictures_of(observation))]
+        self._opening = []
+        prompts, replies, usages = [_text_of(shown)], [], []
+        self._say(shown)
+        thought = action = ""
+        for attempt in range(self._repairs + 1):
+            reply = self._ask()
+            replies.append(reply.text)
+            usages.append(usage_of_message(reply))
+            try:
+                thought, action = split_reply(reply.text)
+                break
+            except ActionParseError as error:
+                thought, action = "", reply.text.strip()
+                if attempt < self._repairs:
+                    repair = REPAIR.format(problem=f"{error}.")
+                    prompts.append(repair)
+                    self._say(_blocks(repair, []))
+        return Decision(
+            action=action,
+            thought=thought,
+            raw=_BREAK.join(replies),
+            prompt=_BREAK.join(prompts),
+            usage=merge_usage(usages),
+        )
+
+    def _ask(self) -> AIMessage:
+        config: Any = {"configurable": {"thread_id": self._thread}}
+        try:
+            reply = self._model.invoke(self.messages, config)
+        except ContextOverflowError as error:
+            raise PromptTooLongError(f"the conversation no longer fits the model: {error}") from error
+        self.messages.append(reply)
+        return reply
+
+    def _say(self, blocks: list[dict[str, Any]]) -> None:
+        """Add a user turn: plain text where there is nothing else, since not every template takes blocks."""
+        texts = [block["text"] for block in blocks if block["type"] == "text"]
+        self.messages.append(
+            HumanMessage("\n\n".join(texts)) if len(texts) == len(blocks) else HumanMessage(content=list(blocks))
+        )
+
+    def _pictures_of(self, observation: Observation) -> list[tuple[str, bytes]]:
+        chosen: list[tuple[str, bytes]] = []
+        if self._pictures.startswith("marked") and observation.marked:
+            chosen.append(("The page, with the elements' numbers:", observation.marked))
+        elif self._pictures == "screenshot":
+            chosen.append(("The page:", observation.screenshot))
+        if self._pictures.endswith("page"):
+            for picture in observation.pictures:
+                name = f" [{picture.element_id}]" if picture.element_id is not None else ""
+                chosen.append((f"Picture {picture.alt!r}{name}:", picture.png))
+        return chosen
+
+
+def split_reply(text: str) -> tuple[str, str]:
+    """Split a model's reply into what it thought and the action it decided on, in canonical form.
+
+    Raises:
+        ActionParseError: There is no action in it.
+    """
+    action = parse_action(text)
+    lines = text.strip().splitlines()
+    for start in range(len(lines) - 1, -1, -1):
+        try:
+            if parse_action("\n".join(lines[start:])) == action:
+                break
+        except ActionParseError:
+            continue
+    thought = " ".join(line.strip() for line in lines[:start] if line.strip(" `"))
+    return thought.removeprefix("Thought:").strip(), format_action(action)
+
+
+def _blocks(text: str, pictures: list[tuple[str, bytes]]) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}]
+    for words, png in pictures:
+        blocks.append({"type": "text", "text": words})
+        data = base64.b64encode(png).decode()
+        blocks.append({"type": "image", "base64": data, "mime_type": "image/png"})
+    return blocks
+
+
+def _text_of(blocks: list[dict[str, Any]]) -> str:
+    return "\n\n".join(block["text"] if block["type"] == "text" else "(picture)" for block in blocks)
+
+
+def _task_pictures(task: Task) -> list[tuple[str, bytes]]:
+    """The pictures that belong to a task's goal, from files beside the task file."""
+    found = []
+    for number, name in enumerate(task.images, start=1):
+        path = task.source.parent / name
+        if not path.is_file():
+            raise ConfigError(f"{task.source}: the task's picture {name!r} is not there")
+        found.append((f"Picture {number} of the task:", path.read_bytes()))
+    return found

@@ -1,0 +1,262 @@
+"""The command `confkv-agent`.
+
+Only this file knows of exit codes: 0 the episode ran, whatever its success; 1 the environment failed under
+it; 2 the input is wrong, said in one line on standard error; 130 stopped by Ctrl-C, 143 by a termination
+signal. Everything heavy is imported where it is used, so that `--help` is instant.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+
+from confkv_agents import __version__
+from confkv_agents.errors import ConfigError, ConfKVError
+
+app = typer.Typer(
+    help="Local multimodal web agents whose KV cache spends memory where the model is unsure.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+weights_app = typer.Typer(help="The embedded model's weights.", no_args_is_help=True, rich_markup_mode=None)
+browser_app = typer.Typer(help="The browser that is driven.", no_args_is_help=True, rich_markup_mode=None)
+tasks_app = typer.Typer(help="Task files.", no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(weights_app, name="weights")
+app.add_typer(browser_app, name="browser")
+app.add_typer(tasks_app, name="tasks")
+
+# Newer versions of typer carry their own copy of click, so its error class is found through typer.
+_UsageProblem: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+_PATIENCE_S = 15.0
+EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130
+
+
+class _Terminated(KeyboardInterrupt):
+    """A termination signal came; handled as Ctrl-C is, with an exit code of its own."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"confkv-agent {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options before any command."""
+
+
+@app.command()
+def run(
+    task: Annotated[str, typer.Option(help="Task: a file, or a name such as shop/cheapest_lamp.")],
+    agent: Annotated[str, typer.Option(help="Agent: a name such as react or oracle, or a file.")] = "react",
+    model: Annotated[str, typer.Option(help="Model: embedded, a local folder, or a hub id.")] = "embedded",
+    policy: Annotated[str, typer.Option(help="Cache policy: confkv, full, window, h2o.")] = "confkv",
+    budget: Annotated[int, typer.Option(help="Slots that a layer of the cache may hold.")] = 512,
+    max_steps: Annotated[int | None, typer.Option(help="Steps at most; by default as the task says.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of site and model; by default the task's.")] = None,
+    headed: Annotated[bool, typer.Option("--headed", help="Show the browser's window.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder that run folders are made in.")] = Path("runs"),
+    site: Annotated[
+        list[str] | None, typer.Option(help="name=url of a site that runs already; may be repeated.")
+    ] = None,
+    dialect: Annotated[str, typer.Option(help="How task files are read: vwa or webarena.")] = "vwa",
+    timeout: Annotated[float, typer.Option(help="Seconds after which no further step begins.")] = 900.0,
+    max_tokens: Annotated[int, typer.Option(help="Tokens that the model may write per step.")] = 96,
+    pictures: Annotated[
+        str,
+        typer.Option(help="What a model that sees is shown: auto, none, screenshot, marked, page, marked+page."),
+    ] = "auto",
+    page_tokens: Annotated[
+        int | None, typer.Option(help="Tokens of a page's text; by default a share of the model's context.")
+    ] = None,
+) -> None:
+    """Run one task (or every task of a file) with one agent, record it, and write a report.
+
+    Exit code 0 if the episode ran, whatever its success.
+    """
+    from confkv_agents.evaluation.console import RunConsole
+    from confkv_agents.evaluation.run import RunOptions
+    from confkv_agents.evaluation.run import run as run_tasks
+
+    options = RunOptions(
+        task=task,
+        agent=agent,
+        model=model,
+        policy=policy,
+        budget=budget,
+        max_steps=max_steps,
+        seed=seed,
+        headed=headed,
+        out=out,
+        sites=_site_urls(site or []),
+        dialect=dialect,
+        timeout=timeout,
+        max_tokens=max_tokens,
+        pictures=pictures,
+        page_tokens=page_tokens,
+    )
+    outcome = run_tasks(options, RunConsole())
+    if any(result.success is None for result in outcome.results):
+        raise typer.Exit(EXIT_FAILED)
+
+
+@weights_app.command("fetch")
+def weights_fetch() -> None:
+    """Fetch the embedded model's weights, once."""
+    from confkv_agents.engine.weights import fetch_embedded
+
+    typer.echo(fetch_embedded(progress=lambda message: typer.echo(message, err=True)))
+
+
+@weights_app.command("path")
+def weights_path() -> None:
+    """Print where the embedded model's weights are."""
+    from confkv_agents.engine.weights import embedded_model
+
+    typer.echo(embedded_model())
+
+
+@browser_app.command("find")
+def browser_find() -> None:
+    """Print which browser would be driven."""
+    from confkv_agents.web.chromium import find_chromium
+
+    found = find_chromium()
+    typer.echo(found.executable_path or found.channel or "Playwright's own Chromium")
+
+
+@app.command()
+def site(
+    name: Annotated[str, typer.Argument(help="Site: a name such as shop, or a folder.")],
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.", min=0, max=65535)] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the site's state.")] = 0,
+) -> None:
+    """Serve a site to look at it by hand; Ctrl-C ends it."""
+    from confkv_agents.web.sites import SiteServer
+
+    server = SiteServer(name, seed, port=port)
+    with server, contextlib.suppress(KeyboardInterrupt):
+        typer.echo(f"{server.info.title} runs at {server.url} (Ctrl-C ends it)")
+        threading.Event().wait()
+
+
+@tasks_app.command("list")
+def tasks_list() -> None:
+    """List the tasks that come with the package."""
+    from confkv_agents.plugins import available, data_dir
+    from confkv_agents.web.tasks import load_tasks
+
+    for name in available("tasks"):
+        for task in load_tasks(data_dir("tasks") / f"{name}.json"):
+            suffix = task.key.removeprefix(task.source.stem)
+            typer.echo(f"{name}{suffix}  {task.intent}")
+
+
+@tasks_app.command("check")
+def tasks_check(
+    path: Annotated[Path, typer.Argument(help="A task file, or a folder of them.")],
+    dialect: Annotated[str, typer.Option(help="How the files are read: vwa or webarena.")] = "vwa",
+) -> None:
+    """Check task files without running anything; exit code 2 if one is wrong."""
+    from confkv_agents.web.tasks import load_tasks
+
+    tasks = load_tasks(path, dialect)  # type: ignore[arg-type]
+    unsupported = [task for task in tasks if task.unsupported]
+    for task in unsupported:
+        typer.echo(f"{task.key}: valid, but cannot be run here: {'; '.join(task.unsupported)}")
+    scripted = sum(bool(task.oracle) for task in tasks)
+    typer.echo(
+        f"{len(tasks)} valid task{'s' if len(tasks) != 1 else ''}, "
+        f"{len(tasks) - len(unsupported)} can be run, {scripted} with a scripted solution"
+    )
+
+
+@app.command()
+def report(
+    directory: Annotated[Path, typer.Argument(help="The folder of a run, or of one of its episodes.")],
+) -> None:
+    """Write the reports of a run again from its records."""
+    from confkv_agents.evaluation.report import write_reports
+
+    typer.echo(write_reports(directory)[0])
+
+
+def _site_urls(pairs: Sequence[str]) -> dict[str, str]:
+    sites = {}
+    for pair in pairs:
+        name, equals, url = pair.partition("=")
+        if not equals or not name.strip() or not url.startswith(("http://", "https://")):
+            raise ConfigError(f"--site {pair!r}: write name=url, such as shop=http://127.0.0.1:8000")
+        sites[name.strip()] = url.strip()
+    return sites
+
+
+def _handle_signals() -> None:
+    """Turn signals into exceptions; while the first is cleaned up after, more of them change nothing."""
+    last = float("-inf")
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        nonlocal last
+        before, last = last, time.monotonic()
+        if last - before > _PATIENCE_S:
+            raise KeyboardInterrupt if number == signal.SIGINT else _Terminated(number)
+
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name) and threading.current_thread() is threading.main_thread():
+            signal.signal(getattr(signal, name), interrupt)
+
+
+def _one_line(error: BaseException) -> str:
+    spell = getattr(error, "format_message", None)
+    message = spell() if spell is not None else str(error)
+    return " ".join(message.split()) or type(error).__name__
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    _handle_signals()
+    command: Any = typer.main.get_command(app)
+    try:
+        code = command.main(
+            args=list(arguments) if arguments is not None else None,
+            prog_name="confkv-agent",
+            standalone_mode=False,
+        )
+    except (ConfKVError, _UsageProblem) as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            typer.echo(str(error))
+        else:
+            typer.echo(f"error: {_one_line(error)}", err=True)
+        return EXIT_BAD_INPUT
+    except _Terminated as error:
+        typer.echo("stopped", err=True)
+        return 128 + error.number
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("stopped", err=True)
+        return EXIT_INTERRUPTED
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,318 @@
+"""What a run leaves on disk: one folder per run, one per episode, JSON and PNG only.
+
+```
+<out>/<run-id>/run.json                  configuration and its hash, versions, file hashes, status
+<out>/<run-id>/episodes.jsonl            one row per finished episode
+<out>/<run-id>/<episode>/episode.json    task, status and, once known, the result
+<out>/<run-id>/<episode>/steps.jsonl     one row per step
+<out>/<run-id>/<episode>/step-001.png    what the agent saw before step 1; final.png what it left
+<out>/<run-id>/<episode>/trace.jsonl     [confidence, budget, kv_bytes] of each decoded token, a row per step
+```
+
+Every file is replaced whole, so a killed run leaves valid records whose status still reads "running". An
+episode that was interrupted has no row in `episodes.jsonl`: it is to be run again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from importlib import metadata
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from confkv_agents import __version__
+from confkv_agents.errors import RecordError
+from confkv_agents.evaluation.files import (
+    append_json_line,
+    read_json,
+    sha256_of,
+    to_json,
+    write_bytes,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from confkv_agents.web.tasks import Task
+
+StopReason = Literal["stop", "max_steps", "parse_failures", "repeated_action", "timeout", "agent_error", "infra_error"]
+Status = Literal["running", "finished", "interrupted", "failed"]
+
+RUN_SCHEMA = "confkv-run/1"
+EPISODE_SCHEMA = "confkv-episode/1"
+_PACKAGES = ("torch", "transformers", "langchain-core", "playwright", "gymnasium", "pillow")
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """One step: what was seen, what was decided, what came of it and what it cost.
+
+    `target` is the element acted on (id, role, name, box in pixels of the screenshot); `refs` are the browser's
+    handles of it, which outlive the ids of one observation. Token counts, byte counts, `budget` (slots) and
+    `confidence` are None where no model was asked or the model does not say. `seconds` holds `model` and
+    `environment`; `memory` holds `process_bytes` and `browser_bytes`.
+    """
+
+    index: int
+    url: str
+    action: str
+    thought: str = ""
+    raw: str = ""
+    prompt: str = ""
+    observation: str = ""
+    target: dict[str, Any] | None = None
+    refs: list[str] = field(default_factory=list)
+    outcome: str = ""
+    error: str | None = None
+    parsed: bool = True
+    screenshot: str | None = None
+    model_calls: int | None = None
+    tokens_read: int | None = None
+    tokens_reused: int | None = None
+    tokens_generated: int | None = None
+    kv_bytes: int | None = None
+    peak_kv_bytes: int | None = None
+    full_kv_bytes: int | None = None
+    budget: dict[str, float] | None = None
+    confidence: dict[str, float] | None = None
+    finish_reason: str | None = None
+    miss_at: int | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    memory: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EpisodeResult:
+    """How an episode ended, and its sums and peaks over the steps.
+
+    `success` is None when the environment failed (`stop_reason == "infra_error"`): that says nothing about
+    the agent. `checks` are the evaluators' checks as plain objects.
+    """
+
+    task: str
+    seed: int
+    success: bool | None
+    stop_reason: StopReason
+    checks: list[dict[str, Any]] = field(default_factory=list)
+    answer: str | None = None
+    error: str | None = None
+    steps: int = 0
+    parse_failures: int = 0
+    model_calls: int | None = None
+    tokens_read: int | None = None
+    tokens_reused: int | None = None
+    tokens_generated: int | None = None
+    peak_kv_bytes: int | None = None
+    full_kv_bytes: int | None = None
+    budget: dict[str, float] | None = None
+    confidence: dict[str, float] | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    peak_memory: dict[str, int] = field(default_factory=dict)
+
+
+class RunRecorder:
+    """Owns a run's folder.
+
+    Args:
+        out: Folder that holds the runs; made if missing.
+        configuration: Everything that decides the results besides task and seed; hashed for resuming.
+        details: What else is worth keeping (how it was shown, where it ran).
+        files: Files or folders whose hashes pin the run, by a name of the caller's.
+        name: Appended to the time in the run's id.
+
+    Raises:
+        RecordError: The folder cannot be made.
+    """
+
+    def __init__(
+        self,
+        out: Path,
+        *,
+        configuration: Mapping[str, Any],
+        details: Mapping[str, Any] | None = None,
+        files: Mapping[str, Path] | None = None,
+        name: str = "",
+    ) -> None:
+        self.configuration = redacted(dict(configuration))
+        self.configuration_hash = hashlib.sha256(to_json(self.configuration).encode()).hexdigest()
+        self.directory = _new_folder(Path(out), slug(f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"))
+        self._content: dict[str, Any] = {
+            "schema": RUN_SCHEMA,
+            "run": self.directory.name,
+            "status": "running",
+            "process": os.getpid(),
+            "started": _now(),
+            "ended": None,
+            "configuration": self.configuration,
+            "configuration_hash": self.configuration_hash,
+            "details": redacted(dict(details or {})),
+            "versions": versions(),
+            "files": {key: sha256_of(path) for key, path in (files or {}).items()},
+            "episodes": [],
+        }
+        self._write()
+
+    def episode(self, task: Task, seed: int) -> EpisodeRecorder:
+        """Begin the record of one episode, in a folder of its own."""
+        directory = _new_folder(self.directory, slug(f"{task.key}-seed{seed}"))
+        self._content["episodes"].append(directory.name)
+        self._write()
+        return EpisodeRecorder(self, directory, task, seed)
+
+    def finish(self, status: Status = "finished") -> None:
+        """Close the run's record."""
+        self._content.update(status=status, ended=_now())
+        self._write()
+
+    def _write(self) -> None:
+        write_json(self.directory / "run.json", self._content)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.finish(_status_of(kind))
+
+
+class EpisodeRecorder:
+    """Owns an episode's folder; `RunRecorder.episode` makes it."""
+
+    def __init__(self, run: RunRecorder, directory: Path, task: Task, seed: int) -> None:
+        self.run = run
+        self.directory = directory
+        self._content: dict[str, Any] = {
+            "schema": EPISODE_SCHEMA,
+            "episode": directory.name,
+            "run": run.directory.name,
+            "status": "running",
+            "started": _now(),
+            "ended": None,
+            "task": {
+                "key": task.key,
+                "intent": task.intent,
+                "sites": list(task.sites),
+                "start_urls": redacted(list(task.start_urls)),
+                "source": Path(task.source).name if task.source else None,
+                "sha256": task.sha256,
+                "dialect": task.dialect,
+            },
+            "seed": seed,
+            "configuration": run.configuration,
+            "configuration_hash": run.configuration_hash,
+            "result": None,
+            "traceback": None,
+        }
+        self._write()
+
+    def picture(self, name: str, png: bytes) -> str:
+        """Keep a screenshot; returns the file's name for the step's record."""
+        write_bytes(self.directory / name, png)
+        return name
+
+    def step(self, record: StepRecord, trace: list[Any] | None = None) -> None:
+        """Keep one step, with what each decoded token had: `[confidence, budget, kv_bytes]`."""
+        append_json_line(self.directory / "steps.jsonl", record)
+        if trace:
+            append_json_line(self.directory / "trace.jsonl", {"step": record.index, "tokens": trace})
+
+    def finish(self, result: EpisodeResult, traceback: str | None = None) -> None:
+        """Keep the result, in the episode's folder and as a row of the run's."""
+        self._content.update(status="finished", ended=_now(), result=asdict(result), traceback=traceback)
+        self._write()
+        row = {
+            "episode": self.directory.name,
+            **asdict(result),
+            "configuration_hash": self.run.configuration_hash,
+            "task_sha256": self._content["task"]["sha256"],
+            "dialect": self._content["task"]["dialect"],
+            "started": self._content["started"],
+            "ended": self._content["ended"],
+        }
+        append_json_line(self.run.directory / "episodes.jsonl", row)
+
+    def abandon(self, status: Status, traceback: str | None = None) -> None:
+        """Close the record of an episode that has no result, such as an interrupted one."""
+        self._content.update(status=status, ended=_now(), traceback=traceback)
+        self._write()
+
+    def _write(self) -> None:
+        write_json(self.directory / "episode.json", self._content)
+
+
+def read_record(path: Path, schema: str) -> dict[str, Any]:
+    """Read `run.json` or `episode.json`.
+
+    Raises:
+        RecordError: It is missing, broken, or of another schema.
+    """
+    record = read_json(path)
+    found = record.get("schema") if isinstance(record, dict) else None
+    if found != schema:
+        raise RecordError(f"{path} has schema {found!r}, not {schema!r}: it is no record of this version")
+    return dict(record)
+
+
+def versions() -> dict[str, str | None]:
+    """Versions of what takes part, read without importing any of it."""
+    found: dict[str, str | None] = {
+        "confkv-agents": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processors": str(os.cpu_count()),
+    }
+    for package in _PACKAGES:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = None
+    return found
+
+
+def redacted(value: Any) -> Any:
+    """The same value without what URLs may carry of secrets: user names, passwords, tokens."""
+    if isinstance(value, dict):
+        return {key: redacted(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [redacted(entry) for entry in value]
+    if isinstance(value, str) and "://" in value:
+        value = re.sub(r"(\w+://)[^/@\s]*@", r"\1", value)
+        return re.sub(r"(?i)([?&](?:\w*token|\w*key|password|secret)=)[^&#\s]+", r"\1***", value)
+    return value
+
+
+def slug(text: str) -> str:
+    """A name that is safe as a folder's on any file system."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:100] or "unnamed"
+
+
+def _new_folder(parent: Path, name: str) -> Path:
+    for number in range(1, 1000):
+        folder = parent / (name if number == 1 else f"{name}-{number}")
+        try:
+            folder.mkdir(parents=True)
+        except FileExistsError:
+            if not folder.is_dir():
+                raise RecordError(f"cannot make the folder {folder}: a file is there") from None
+            continue
+        except OSError as error:
+            raise RecordError(f"cannot make the folder {folder}: {error.strerror or error}") from error
+        return folder
+    raise RecordError(f"cannot make a folder {name} in {parent}: a thousand of them exist")
+
+
+def _status_of(kind: type[BaseException] | None) -> Status:
+    if kind is None:
+        return "finished"
+    return "failed" if issubclass(kind, Exception) else "interrupted"
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,317 @@
+"""Reports: one HTML file per episode and one per run, made from the records alone.
+
+A report opens from disk: styles, plots and screenshots are inside it, it runs no script and a content
+security policy keeps it from loading anything. Whatever came from a page or a model is escaped.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import io
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from confkv_agents import __version__
+from confkv_agents.errors import RecordError
+from confkv_agents.evaluation import plots, words
+from confkv_agents.evaluation.files import read_json_lines, write_text
+from confkv_agents.evaluation.records import EPISODE_SCHEMA, RUN_SCHEMA, read_record
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_PICTURE_WIDTH = 1280
+
+
+def write_reports(folder: Path) -> list[Path]:
+    """Write, or write again, the reports of a run's or an episode's folder.
+
+    Args:
+        folder: A run's folder (its report and those of all its episodes) or an episode's folder.
+
+    Returns:
+        The files written, the one to open first in front.
+
+    Raises:
+        RecordError: The folder holds neither kind of record, or a record is broken.
+    """
+    folder = Path(folder)
+    if (folder / "run.json").is_file():
+        episodes = sorted(path.parent for path in folder.glob("*/episode.json"))
+        return [write_run_report(folder), *(write_episode_report(each) for each in episodes)]
+    if (folder / "episode.json").is_file():
+        return [write_episode_report(folder)]
+    raise RecordError(f"{folder} is neither the folder of a run (run.json) nor of an episode (episode.json)")
+
+
+def write_episode_report(folder: Path) -> Path:
+    """Write an episode's `report.html` from its records."""
+    record = read_record(folder / "episode.json", EPISODE_SCHEMA)
+    steps = read_json_lines(folder / "steps.jsonl")
+    trace = read_json_lines(folder / "trace.jsonl")
+    run_file = folder.parent / "run.json"
+    run = read_record(run_file, RUN_SCHEMA) if run_file.is_file() else {}
+    result = record["result"] or {}
+    configuration = record["configuration"]
+    page = _template("episode.html.j2").render(
+        version=__version__,
+        run=record["run"],
+        task=record["task"],
+        verdict=words.verdict_of(record["status"], record["result"]),
+        error=result.get("error"),
+        remarks=run.get("details", {}).get("remarks", []),
+        tiles=_episode_tiles(result, steps),
+        checks=[_check_in_words(check) for check in result.get("checks", [])],
+        answer=result.get("answer"),
+        uses_model=bool(configuration.get("model")),
+        memory_plot=_both_shapes(functools.partial(plots.memory_plot, steps)),
+        confidence_plot=_both_shapes(functools.partial(plots.confidence_plot, steps, trace)),
+        confidence_caption=(
+            "The model's confidence and the budget it sets, at each decoded token"
+            if trace
+            else "The model's confidence and the budget it sets, at each step"
+        ),
+        steps=[_step_in_words(step, folder) for step in steps],
+        final_picture=_picture(folder / "final.png"),
+        facts=_facts(
+            {
+                "Task": record["task"]["key"],
+                "Task file": record["task"]["source"],
+                "Task SHA-256": record["task"]["sha256"],
+                "Dialect": record["task"]["dialect"],
+                "Start": record["task"]["start_urls"],
+                "Seed": record["seed"],
+                "Started": record["started"],
+                "Ended": record["ended"],
+                "Peak process memory": words.size(result.get("peak_memory", {}).get("process_bytes")),
+                "Peak browser memory": words.size(result.get("peak_memory", {}).get("browser_bytes")),
+                "Configuration hash": record["configuration_hash"],
+            },
+            configuration,
+            run.get("versions", {}),
+        ),
+        traceback=record["traceback"],
+    )
+    path = folder / "report.html"
+    write_text(path, page)
+    return path
+
+
+def write_run_report(folder: Path) -> Path:
+    """Write a run's `report.html`: its episodes, with links to theirs."""
+    run = read_record(folder / "run.json", RUN_SCHEMA)
+    records = [read_record(path, EPISODE_SCHEMA) for path in sorted(folder.glob("*/episode.json"))]
+    order = {name: place for place, name in enumerate(run["episodes"])}
+    records.sort(key=lambda record: order.get(record["episode"], len(order)))
+    results = [record["result"] for record in records if record["result"]]
+    judged = [result for result in results if result["success"] is not None]
+    succeeded = sum(result["success"] for result in judged)
+    state = {
+        "finished": words.Verdict("Finished", "", "good"),
+        "running": words.Verdict("Not finished", "it is running, or was killed", "note"),
+        "interrupted": words.Verdict("Interrupted", "stopped from outside before it ended", "note"),
+    }.get(run["status"], words.Verdict("Failed to run", "an unexpected error ended the run", "bad"))
+    page = _template("run.html.j2").render(
+        version=__version__,
+        run=run["run"],
+        verdict=state,
+        tiles=[
+            _tile("Success", f"{succeeded} of {len(judged)}", words.ratio(succeeded, len(judged))),
+            _tile("Without verdict", len(records) - len(judged), "infra errors, interrupted"),
+            _tile("Steps", words.count(sum(result["steps"] for result in results))),
+            _tile("Peak KV held", words.size(_most(results, "peak_kv_bytes"))),
+            _tile("Full KV would hold", words.size(_most(results, "full_kv_bytes"))),
+            _tile("Time", words.seconds(sum(result["seconds"].get("total", 0) for result in results))),
+        ],
+        episodes=[_episode_row(record) for record in records],
+        comparison_plot=_both_shapes(functools.partial(plots.comparison_plot, results)),
+        facts=_facts(
+            {
+                "Started": run["started"],
+                "Ended": run["ended"],
+                "Configuration hash": run["configuration_hash"],
+            },
+            run["configuration"],
+            run["details"],
+            {f"SHA-256 of {name}": value for name, value in run["files"].items()},
+            run["versions"],
+        ),
+    )
+    path = folder / "report.html"
+    write_text(path, page)
+    return path
+
+
+def _episode_tiles(result: dict[str, Any], steps: list[dict[str, Any]]) -> list[dict[str, str]]:
+    time = result.get("seconds", {})
+    tiles = [_tile("Steps", result.get("steps", len(steps)))]
+    if time:
+        parts = f"model {words.seconds(time['model'])}, browser {words.seconds(time['environment'])}"
+        tiles.append(_tile("Time", words.seconds(time["total"]), parts))
+    if result.get("tokens_read") is not None:
+        tiles += [
+            _tile("Tokens read", words.count(result["tokens_read"])),
+            _tile("Tokens reused", words.count(result["tokens_reused"]), "from the cache of the step before"),
+            _tile("Tokens generated", words.count(result["tokens_generated"])),
+        ]
+    if result.get("peak_kv_bytes") is not None:
+        peak, full = result["peak_kv_bytes"], result["full_kv_bytes"]
+        tiles += [
+            _tile("Peak KV held", words.size(peak), f"{words.ratio(peak, full)} of full KV" if full else ""),
+            _tile("Full KV would hold", words.size(full)),
+        ]
+    for name, key, digits in (("Budget, slots", "budget", 0), ("Confidence", "confidence", 2)):
+        values = result.get(key)
+        if values:
+            tiles.append(_tile(name, words.span(values, digits), f"mean {values['mean']:,.{digits}f}"))
+    return tiles
+
+
+def _episode_row(record: dict[str, Any]) -> dict[str, Any]:
+    result = record["result"] or {}
+    return {
+        "task": record["task"]["key"],
+        "seed": record["seed"],
+        "link": f"{record['episode']}/report.html",
+        "verdict": words.verdict_of(record["status"], record["result"]),
+        "stop_reason": result.get("stop_reason", words.MISSING),
+        "steps": words.count(result.get("steps")),
+        "read": words.count(result.get("tokens_read")),
+        "reused": words.count(result.get("tokens_reused")),
+        "peak": words.size(result.get("peak_kv_bytes")),
+        "full": words.size(result.get("full_kv_bytes")),
+        "seconds": f"{result['seconds']['total']:.1f}" if result.get("seconds") else words.MISSING,
+    }
+
+
+def _step_in_words(step: dict[str, Any], folder: Path) -> dict[str, Any]:
+    picture = _picture(folder / step["screenshot"]) if step["screenshot"] else None
+    cost = []
+    if step["tokens_read"] is not None:
+        read, reused = words.count(step["tokens_read"]), words.count(step["tokens_reused"])
+        cost.append(f"read {read}, reused {reused} tokens")
+    if step["kv_bytes"] is not None:
+        cost.append(f"KV {words.size(step['kv_bytes'])} of {words.size(step['full_kv_bytes'])}")
+    if step["budget"]:
+        cost.append(f"budget {words.span(step['budget'])}")
+    if step["confidence"]:
+        cost.append(f"confidence {words.span(step['confidence'], 2)}")
+    time = step["seconds"]
+    if time:
+        cost.append(f"{words.seconds(time['model'])} model, {words.seconds(time['environment'])} browser")
+    return {
+        **step,
+        "picture": picture["data"] if picture else None,
+        "width": picture["width"] if picture else None,
+        "height": picture["height"] if picture else None,
+        "box": _share_of(step["target"], picture),
+        "cost": cost,
+    }
+
+
+def _share_of(target: dict[str, Any] | None, picture: dict[str, Any] | None) -> dict[str, str] | None:
+    """The target's box in percent of the screenshot, cut to it; None if it lies outside."""
+    box = (target or {}).get("box")
+    if not box or not picture:
+        return None
+    x, y, width, height = box
+    left, top = max(0.0, x), max(0.0, y)
+    right, bottom = min(picture["pixels"][0], x + width), min(picture["pixels"][1], y + height)
+    if right <= left or bottom <= top:
+        return None
+    shares = {
+        "left": left / picture["pixels"][0],
+        "top": top / picture["pixels"][1],
+        "width": (right - left) / picture["pixels"][0],
+        "height": (bottom - top) / picture["pixels"][1],
+    }
+    return {key: f"{100 * share:.2f}" for key, share in shares.items()}
+
+
+def _check_in_words(check: dict[str, Any]) -> dict[str, Any]:
+    return {
+        **check,
+        "expected": _value_in_words(check.get("expected")),
+        "got": _value_in_words(check.get("got")),
+        "why": check.get("why") or "",
+    }
+
+
+def _value_in_words(value: Any) -> str:
+    if value is None:
+        return words.MISSING
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 600 else text[:600] + f"… ({len(text):,} characters)"
+
+
+def _facts(*groups: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = []
+    for group in groups:
+        for name, value in group.items():
+            if value in (None, "", [], {}, words.MISSING) or name == "remarks":
+                continue
+            if isinstance(value, list):
+                value = ", ".join(str(entry) for entry in value)
+            elif isinstance(value, dict):
+                value = ", ".join(f"{key} = {entry}" for key, entry in value.items())
+            rows.append((name.replace("_", " "), str(value)))
+    return rows
+
+
+def _tile(name: str, value: object, more: str = "") -> dict[str, str]:
+    return {"name": name, "value": str(value), "more": "" if more == words.MISSING else more}
+
+
+def _most(rows: Iterable[dict[str, Any]], key: str) -> int | None:
+    return max((row[key] for row in rows if row[key] is not None), default=None)
+
+
+def _both_shapes(draw: Callable[..., str | None]) -> dict[str, str] | None:
+    wide, narrow = draw(narrow=False), draw(narrow=True)
+    if wide is None or narrow is None:
+        return None
+    return {name: _data_url("image/svg+xml", svg.encode()) for name, svg in (("wide", wide), ("narrow", narrow))}
+
+
+def _picture(path: Path) -> dict[str, Any] | None:
+    """A screenshot as WebP, a tenth of the PNG's size, to be put into the page; None if there is none."""
+    from PIL import Image
+
+    if not path.is_file():
+        return None
+    try:
+        with Image.open(path) as image:
+            pixels = image.size
+            shown = image.convert("RGB")
+    except OSError as error:
+        raise RecordError(f"{path} is not a picture: {error}") from error
+    if shown.width > _PICTURE_WIDTH:
+        shown = shown.resize((_PICTURE_WIDTH, round(shown.height * _PICTURE_WIDTH / shown.width)))
+    stream = io.BytesIO()
+    shown.save(stream, "WEBP", quality=80, method=4)
+    data = _data_url("image/webp", stream.getvalue())
+    return {"data": data, "pixels": pixels, "width": shown.width, "height": shown.height}
+
+
+def _data_url(kind: str, data: bytes) -> str:
+    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
+
+
+def _template(name: str) -> Any:
+    return _templates().get_template(name)
+
+
+@functools.cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("confkv_agents.evaluation", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,145 @@
+"""Reports: complete, safe with foreign text, and made from the records alone."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from confkv_agents.errors import RecordError
+from confkv_agents.evaluation.episode import run_episode
+from confkv_agents.evaluation.files import write_json
+from confkv_agents.evaluation.records import RunRecorder
+from confkv_agents.evaluation.report import write_reports
+from tests.evaluation.fakes import FakeAgent, FakeCheck, FakeEnv, FakeTask
+
+HOSTILE = "<script>alert('x')</script><img src=http://evil.test/x onerror=alert(1)>"
+
+
+class Tags(HTMLParser):
+    """Collects tags, addresses and text of a page."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.addresses: list[str] = []
+        self.handlers: list[str] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.names.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "srcset"):
+                self.addresses.append(value)
+            if name.startswith("on"):
+                self.handlers.append(name)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def record(tmp_path: Path, *scripts: list, env: FakeEnv | None = None, **task) -> Path:
+    with RunRecorder(
+        tmp_path / "runs",
+        configuration={"agent": "react", "model": "embedded", "policy": "confkv"},
+        details={"remarks": ["it rarely succeeds"]},
+    ) as run:
+        for script in scripts:
+            fake = FakeTask(**task)
+            run_episode(env or FakeEnv(), FakeAgent(script), fake, run.episode(fake, 7))
+    return run.directory
+
+
+def test_a_report_holds_task_result_checks_steps_and_facts(tmp_path: Path):
+    env = FakeEnv(checks=[FakeCheck("url_match", "http://a/b", "http://a/c", ok=False, why="another page")])
+    folder = record(tmp_path, ["click [4]", "stop [$34]"], env=env)
+    run_report, episode_report = write_reports(folder)
+    page = Tags(episode_report.read_text())
+    for words in (
+        "Find the red canvas backpack",
+        "No success",
+        "url_match",
+        "http://a/b",
+        "another page",
+        "click [4]",
+        "did click [4]",
+        "thought 1",
+        "Red Canvas Backpack",
+        "confkv",
+        "it rarely succeeds",
+        "0" * 64,
+        "$34",
+    ):
+        assert words in page.text, words
+    assert page.names.count("img") == 2 + 3, "two plots, two steps, the page at the end"
+    assert "No success" in Tags(run_report.read_text()).text
+
+
+def test_a_report_needs_no_network_and_runs_no_script(tmp_path: Path):
+    env = FakeEnv(checks=[FakeCheck(HOSTILE, HOSTILE, HOSTILE, ok=False, why=HOSTILE)])
+    folder = record(tmp_path, [HOSTILE, f"type [4] [{HOSTILE}]", f"stop [{HOSTILE}]"], env=env, intent=HOSTILE)
+    for path in write_reports(folder):
+        html = path.read_text()
+        page = Tags(html)
+        assert "script" not in page.names
+        assert page.handlers == []
+        assert all(
+            address.startswith("data:") or re.fullmatch(r"[\w./-]+report\.html", address) for address in page.addresses
+        )
+        assert "default-src 'none'" in html
+        if path.parent != folder:
+            assert HOSTILE in page.text
+
+
+def test_the_run_report_links_each_episode_and_counts_successes(tmp_path: Path):
+    with RunRecorder(tmp_path / "runs", configuration={"agent": "x"}) as run:
+        for number, env in enumerate([FakeEnv(), FakeEnv(checks=[]), FakeEnv(fail_at=1)]):
+            task = FakeTask(key=f"task{number}")
+            run_episode(env, FakeAgent(["stop [x]"]), task, run.episode(task, 7))
+        run.episode(FakeTask(key="never-ended"), 7)
+    reports = write_reports(run.directory)
+    page = Tags(reports[0].read_text())
+    assert "1 of 2" in page.text
+    links = [address for address in page.addresses if address.endswith("report.html")]
+    assert links == [f"{name}-seed7/report.html" for name in ("task0", "task1", "task2", "never-ended")]
+    assert all((run.directory / link).is_file() for link in links)
+    assert len(reports) == 5
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt(), None])
+def test_an_unfinished_episode_has_a_report_too(tmp_path: Path, stop: BaseException | None):
+    run = RunRecorder(tmp_path / "runs", configuration={"agent": "x"})
+    episode = run.episode(FakeTask(), 7)
+    if stop is not None:
+        with pytest.raises(KeyboardInterrupt):
+            run_episode(FakeEnv(), FakeAgent(["click [4]", stop]), FakeTask(), episode)
+    page = Tags(write_reports(run.directory)[1].read_text())
+    assert ("Interrupted" if stop else "Not finished") in page.text
+
+
+def test_an_agent_without_a_model_has_no_plots(tmp_path: Path):
+    with RunRecorder(tmp_path / "runs", configuration={"agent": "oracle"}) as run:
+        run_episode(FakeEnv(), FakeAgent(["stop [x]"], with_usage=False), FakeTask(), run.episode(FakeTask(), 7))
+    page = Tags(write_reports(run.directory)[1].read_text())
+    assert "it uses no model" in page.text
+
+
+def test_an_episodes_folder_alone_can_be_reported(tmp_path: Path):
+    folder = record(tmp_path, ["stop [x]"])
+    (episode,) = folder.glob("*/episode.json")
+    (path,) = write_reports(episode.parent)
+    assert path == episode.parent / "report.html"
+
+
+def test_what_is_no_record_is_refused_by_name(tmp_path: Path):
+    with pytest.raises(RecordError, match="neither the folder of a run"):
+        write_reports(tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(RecordError, match=r"run\.json, line 1"):
+        write_reports(tmp_path)
+    write_json(tmp_path / "run.json", {"schema": "something else"})
+    with pytest.raises(RecordError, match="schema"):
+        write_reports(tmp_path)
