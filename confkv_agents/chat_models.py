@@ -1,0 +1,660 @@
+"""`ChatConfKV`: a local model with a bounded KV cache as a LangChain chat model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache as remember
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import langchain_core.exceptions as langchain_errors
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import ModelProfile
+from langchain_core.language_models.chat_models import BaseChatModel, LangSmithParams
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables.config import ensure_config
+from pydantic import AliasChoices, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+from confkv_agents._version import __version__
+from confkv_agents.engine.media import ImageLimits
+from confkv_agents.errors import (
+    ConfKVError,
+    EngineTimeoutError,
+    ImageError,
+    ModelNotFoundError,
+    PromptError,
+    PromptTooLongError,
+)
+from confkv_agents.messages import ImageAccess, has_pictures, to_turns
+
+if TYPE_CHECKING:
+    from confkv_agents.cache import CacheConfig
+    from confkv_agents.engine import Engine, Request, Result
+    from confkv_agents.engine.conversation import Turn
+    from confkv_agents.engine.sampling import Logprob
+    from confkv_agents.engine.session import SessionInfo
+
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_CALL_OPTIONS = {
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "timeout",
+    "session_id",
+    "logprobs",
+    "top_logprobs",
+    "trace",
+    "chat_template_kwargs",
+}
+
+
+class ChatPromptTooLongError(PromptTooLongError, langchain_errors.ContextOverflowError):
+    """The prompt does not fit; also LangChain's `ContextOverflowError`, which its middleware handles."""
+
+
+class ChatPromptError(PromptError, langchain_errors.ModelInvalidRequestError):
+    """The messages cannot be given to the model; also LangChain's `ModelInvalidRequestError`."""
+
+
+class ChatImageError(ImageError, langchain_errors.ModelInvalidRequestError):
+    """A picture cannot be given to the model; also LangChain's `ModelInvalidRequestError`."""
+
+
+class ChatModelNotFoundError(ModelNotFoundError, langchain_errors.ModelNotFoundError):
+    """There is no such model; also LangChain's `ModelNotFoundError`."""
+
+
+class ChatTimeoutError(EngineTimeoutError, langchain_errors.ModelTimeoutError):
+    """A call did not finish in time; also LangChain's `ModelTimeoutError`, which may be retried."""
+
+
+class ChatConfKV(BaseChatModel):
+    """A local language model, text or text with pictures, whose KV cache stays within a memory bound.
+
+    Setup:
+        Install `confkv-agents`. The default model, "embedded", is SmolLM2-135M-Instruct; fetch it once:
+
+        ```bash
+        pip install confkv-agents
+        confkv-agent weights fetch
+        ```
+
+    Key init args - completion params:
+        model: "embedded", a folder, or a hub id of a causal or image-text-to-text model.
+        temperature: 0 (the default) is greedy.
+        max_tokens: Most tokens of an answer.
+        top_p, top_k, seed, stop: As usual.
+
+    Key init args - client params:
+        policy, budget: How the KV cache spends memory; `kv` takes a whole `CacheConfig`.
+        kv_memory: Bound over all conversations of the loaded model, such as "1.5GiB".
+        session_id: Name of the conversation; without it LangGraph's `thread_id` is used, and without that
+            none is needed: the longest common prefix decides what is reused.
+        timeout: Seconds per call.
+        dtype, device_map, revision: How the weights are loaded.
+
+    Instantiate:
+        ```python
+        from confkv_agents import ChatConfKV
+
+        model = ChatConfKV(model="embedded", policy="confkv", budget=512, max_tokens=128)
+        ```
+
+        Construction takes milliseconds; the weights load at the first call and once per process.
+
+    Invoke:
+        ```python
+        model.invoke([("system", "Answer in one word."), ("human", "What is the capital of France?")])
+        ```
+
+    Stream:
+        ```python
+        for chunk in model.stream("Count to five."):
+            print(chunk.text, end="")
+        ```
+
+        Leaving the loop stops the model within one token.
+
+    Async:
+        ```python
+        await model.ainvoke("Hello")
+        async for chunk in model.astream("Hello"):
+            ...
+        await model.abatch(["Hello", "Goodbye"])
+        ```
+
+    Image input:
+        ```python
+        from langchain_core.messages import HumanMessage
+
+        HumanMessage([
+            {"type": "text", "text": "What is on this screen?"},
+            {"type": "image", "base64": data, "mime_type": "image/png"},
+        ])
+        ```
+
+        OpenAI's `image_url` blocks with `data:` addresses work too, also in tool messages. Pictures at http
+        and file addresses are refused unless `allow_image_urls` or `allow_image_files` is set.
+
+    Token usage:
+        ```python
+        model.invoke("Hello").usage_metadata
+        # {"input_tokens": 31, "output_tokens": 9, "total_tokens": 40,
+        #  "input_token_details": {"cache_creation": 31, "cache_read": 0}}
+        ```
+
+        `cache_read` counts the prompt tokens that were found in the conversation's KV cache.
+
+    Logprobs:
+        `logprobs=True, top_logprobs=3` puts OpenAI's form into `response_metadata["logprobs"]`. They are of
+        the raw distribution, before temperature and truncation.
+
+    Response metadata:
+        ```python
+        {"model_name": "embedded", "model_provider": "confkv", "finish_reason": "stop",
+         "confkv": {"session": "session-1", "tokens_read": 31, "tokens_reused": 0, "miss_at": None,
+                    "kv_bytes": 5898240, "peak_kv_bytes": 5898240, "full_kv_bytes": 1843200,
+                    "budget": {"min": 256.0, "mean": 301.5, "max": 512.0},
+                    "confidence": {"min": 0.31, "mean": 0.77, "max": 0.99},
+                    "read_ms": 210.0, "decode_ms": 340.0, "tokens_generated": 9}}
+        ```
+
+        With `trace=True` there is also `steps`, one `[confidence, budget, kv_bytes]` per token.
+
+    Sessions:
+        A conversation that grows reads only what is new. `model.sessions()` lists what is held,
+        `model.drop_session("name")` forgets it.
+
+    Memory bound:
+        Conversations that were not used for longest are forgotten first when `kv_memory` would be exceeded. A
+        prompt that cannot fit raises `ChatPromptTooLongError` before it is read.
+    """
+
+    model_config = ConfigDict(
+        arbitrary_types_allowed=True, populate_by_name=True, extra="forbid", protected_namespaces=()
+    )
+
+    model: str = Field(
+        default="embedded", validation_alias=AliasChoices("model", "model_name", "model_id"), min_length=1
+    )
+    """ "embedded", a folder, or a hub id."""
+    revision: str | None = None
+    """Branch, tag or commit on the hub."""
+    dtype: str = "auto"
+    """Number format of the weights: "auto" or a torch type's name such as "float32"."""
+    device_map: Any = None
+    """Where the weights go, as transformers takes it; `None` is the first CUDA device, else the CPU."""
+
+    policy: str = "confkv"
+    """Cache policy: "full", "window", "h2o" or "confkv"."""
+    budget: int = Field(default=512, ge=1)
+    """Slots per layer, in full-precision equivalents."""
+    kv: Any = None
+    """A whole `confkv_agents.cache.CacheConfig`; overrides `policy` and `budget`."""
+    kv_memory: int | None = None
+    """Most bytes that all conversations of the loaded model may hold: an integer, or text like "1.5GiB"."""
+    session_id: str | None = None
+    """Name of the conversation; a hint, the token prefix decides."""
+
+    temperature: float = Field(default=0.0, ge=0)
+    """0 is greedy decoding."""
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    """Sample among the fewest tokens whose probability reaches this."""
+    top_k: int | None = Field(default=None, ge=0)
+    """Sample among this many likeliest tokens."""
+    max_tokens: int | None = Field(default=512, ge=1)
+    """Most tokens of an answer; `None` is as many as the model has positions left."""
+    stop: list[str] | None = None
+    """Strings that end an answer; those given at a call are added."""
+    seed: int | None = None
+    """Seed of each call's own random generator."""
+    logprobs: bool = False
+    """Return log probabilities."""
+    top_logprobs: int = Field(default=0, ge=0)
+    """How many likeliest alternatives come with each log probability."""
+    trace: bool = False
+    """Return confidence, budget and bytes of every step in the response metadata."""
+    chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
+    """Extra variables for the model's chat template."""
+
+    timeout: float | None = Field(default=None, gt=0)
+    """Seconds per call, waiting included."""
+    max_retries: int = 0
+    """Accepted for compatibility; a local model has no transient errors, so nothing is retried."""
+    streaming: bool = False
+    """Stream inside `invoke` too, for callbacks."""
+    api_key: SecretStr | None = Field(default=None, exclude=True, repr=False)
+    """Accepted for compatibility; never used."""
+
+    sanitize_control_tokens: bool = True
+    """Encode control tokens that stand in message text as text, so that a web page cannot forge a turn."""
+    allow_image_urls: bool = False
+    """Fetch pictures from http and https addresses in messages."""
+    allow_image_files: bool = False
+    """Read pictures from file:// addresses in messages."""
+    image_limits: ImageLimits = Field(default_factory=ImageLimits)
+    """Largest pictures that are decoded."""
+
+    engine: Any = Field(default=None, exclude=True, repr=False)
+    """An `Engine` to use instead of the process-wide one for `model`."""
+
+    @field_validator("kv_memory", mode="before")
+    @classmethod
+    def _parse_kv_memory(cls, value: Any) -> Any:
+        return parse_bytes(value) if isinstance(value, str) else value
+
+    @field_validator("stop", mode="before")
+    @classmethod
+    def _one_stop(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _set_confkv_version(self) -> Self:
+        self._add_version("confkv-agents", __version__)
+        return self
+
+    @classmethod
+    def from_model(cls, model: Any, tokenizer: Any, processor: Any = None, **options: Any) -> Self:
+        """Use a model that is already loaded.
+
+        Args:
+            model: A transformers model; its text part's attention is set to the cache's.
+            tokenizer: Its tokenizer.
+            processor: Its processor, if it takes pictures.
+            options: Fields of this class.
+
+        Raises:
+            UnsupportedModelError: The model's family cannot be used.
+        """
+        from confkv_agents.engine.engine import Engine
+        from confkv_agents.engine.loading import prepare_model
+
+        name = str(options.pop("model", None) or getattr(model.config, "name_or_path", "") or model.config.model_type)
+        loaded = prepare_model(name, model, tokenizer, processor)
+        return cls(model=name, engine=Engine(lambda: loaded, name), **options)
+
+    # ---- sessions
+
+    def sessions(self) -> list[SessionInfo]:
+        """What the conversations hold, most recently used first."""
+        return self._engine().sessions()
+
+    def drop_session(self, name: str | None = None) -> int:
+        """Forget the conversations of a name, or all; returns how many."""
+        return self._engine().drop_session(name)
+
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes that all conversations hold now."""
+        return self._engine().kv_bytes
+
+    def close(self) -> None:
+        """Stop the engine and free the weights; a later call of any chat model loads them again."""
+        self._engine().close()
+
+    # ---- LangChain's interface
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        with _langchain_errors():
+            turns = to_turns(messages, self._access)
+            return self._chat_result(self._engine().run(self._request(turns, stop, kwargs)))
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        with _langchain_errors():
+            turns = await self._aturns(messages)
+            return self._chat_result(await self._engine().arun(self._request(turns, stop, kwargs)))
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        with _langchain_errors():
+            turns = to_turns(messages, self._access)
+            stream = self._engine().submit(self._request(turns, stop, kwargs))
+            try:
+                for event in stream:
+                    chunk = self._chunk(event)
+                    if chunk is not None:
+                        yield chunk
+            finally:
+                stream.close()
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        with _langchain_errors():
+            turns = await self._aturns(messages)
+            stream = self._engine().submit_async(self._request(turns, stop, kwargs))
+            try:
+                async for event in stream:
+                    chunk = self._chunk(event)
+                    if chunk is not None:
+                        yield chunk
+            finally:
+                stream.close()
+
+    def get_token_ids(self, text: str) -> list[int]:
+        """Token ids of plain text, by the model's own tokenizer."""
+        return self._engine().text_ids(text)
+
+    def get_num_tokens(self, text: str) -> int:
+        """Number of tokens of plain text, by the model's own tokenizer."""
+        return len(self.get_token_ids(text))
+
+    def get_num_tokens_from_messages(self, messages: list[BaseMessage], tools: Sequence[Any] | None = None) -> int:
+        """Exact number of prompt tokens of a conversation: template, generation prompt and pictures included.
+
+        Raises:
+            NotImplementedError: `tools` are given; tool calling is not there yet.
+        """
+        if tools:
+            raise NotImplementedError("ChatConfKV does not put tools into the prompt yet")
+        with _langchain_errors():
+            return self._engine().count_tokens(to_turns(messages, self._access), self.chat_template_kwargs)
+
+    @property
+    def _llm_type(self) -> str:
+        return "chat-confkv"
+
+    @property
+    def _identifying_params(self) -> dict[str, Any]:
+        names = (
+            "model",
+            "revision",
+            "dtype",
+            "policy",
+            "budget",
+            "temperature",
+            "top_p",
+            "top_k",
+            "max_tokens",
+            "stop",
+            "seed",
+            "logprobs",
+            "top_logprobs",
+            "trace",
+            "chat_template_kwargs",
+            "sanitize_control_tokens",
+        )
+        return {name: getattr(self, name) for name in names} | {"kv": None if self.kv is None else repr(self.kv)}
+
+    def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
+        params = LangSmithParams(
+            ls_provider="confkv",
+            ls_model_name=str(kwargs.get("model", self.model)),
+            ls_model_type="chat",
+            ls_temperature=kwargs.get("temperature", self.temperature),
+        )
+        max_tokens = kwargs.get("max_tokens", self.max_tokens)
+        if max_tokens is not None:
+            params["ls_max_tokens"] = max_tokens
+        stops = _merged(self.stop, stop)
+        if stops:
+            params["ls_stop"] = stops
+        return params
+
+    def _resolve_model_profile(self) -> ModelProfile | None:
+        config = _model_config(self.model) if self.engine is None else None
+        profile = ModelProfile(
+            name=self.model,
+            text_inputs=True,
+            text_outputs=True,
+            image_outputs=False,
+            audio_inputs=False,
+            video_inputs=False,
+            pdf_inputs=False,
+            tool_calling=False,
+            structured_output=False,
+        )
+        if config is not None:
+            vision = "vision_config" in config
+            profile["image_inputs"] = profile["image_tool_message"] = vision
+            profile["image_url_inputs"] = vision and self.allow_image_urls
+            positions = config.get("text_config", config).get("max_position_embeddings")
+            if isinstance(positions, int):
+                profile["max_input_tokens"] = positions - 1
+                profile["max_output_tokens"] = min(self.max_tokens or positions, positions)
+        return profile
+
+    # ---- between LangChain and the engine
+
+    def _engine(self) -> Engine:
+        if self.engine is not None:
+            return self.engine
+        from confkv_agents.engine.registry import get_engine
+
+        return get_engine(self.model, revision=self.revision, dtype=self.dtype, device_map=self.device_map)
+
+    @property
+    def _access(self) -> ImageAccess:
+        return ImageAccess(self.image_limits, self.allow_image_urls, self.allow_image_files)
+
+    async def _aturns(self, messages: list[BaseMessage]) -> tuple[Turn, ...]:
+        """Convert messages; pictures are decoded in threads of our own, never in the loop's default ones."""
+        if not has_pictures(messages):
+            return to_turns(messages, self._access)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(_picture_threads(), to_turns, messages, self._access)
+
+    def _request(self, turns: tuple[Turn, ...], stop: list[str] | None, kwargs: dict[str, Any]) -> Request:
+        from confkv_agents.engine.request import Request
+        from confkv_agents.engine.sampling import SamplingConfig
+
+        options = self._call_options(kwargs)
+        return Request(
+            turns=turns,
+            cache=self._cache_config(),
+            sampling=SamplingConfig(
+                temperature=options["temperature"],
+                top_k=options["top_k"],
+                top_p=options["top_p"],
+                seed=options["seed"],
+            ),
+            max_tokens=options["max_tokens"],
+            stop=tuple(_merged(self.stop, stop)),
+            session=options["session_id"] or _thread_id(),
+            kv_memory=self.kv_memory,
+            timeout=options["timeout"],
+            logprobs=bool(options["logprobs"]),
+            top_logprobs=int(options["top_logprobs"] or 0),
+            trace=bool(options["trace"]),
+            template_vars={**self.chat_template_kwargs, **(kwargs.get("chat_template_kwargs") or {})},
+            sanitize=self.sanitize_control_tokens,
+        )
+
+    def _call_options(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Fields of this model with the call's own values over them."""
+        given = {name: value for name, value in kwargs.items() if name != "stream"}
+        if given.pop("n", 1) not in (None, 1):
+            raise ValueError("ChatConfKV gives one answer per call; n must be 1")
+        if given.pop("model", self.model) != self.model:
+            raise ValueError(f"this ChatConfKV has the weights of {self.model!r} only; make another one per model")
+        unknown = sorted(set(given) - _CALL_OPTIONS)
+        if unknown:
+            raise TypeError(
+                f"ChatConfKV does not know the call options {', '.join(unknown)}; it knows "
+                f"{', '.join(sorted(_CALL_OPTIONS))} and stop"
+            )
+        options = {name: getattr(self, name) for name in _CALL_OPTIONS} | given
+        for name in ("max_tokens", "timeout"):
+            if options[name] is not None and options[name] <= 0:
+                raise ValueError(f"{name} must be above 0, got {options[name]}")
+        return options
+
+    def _cache_config(self) -> CacheConfig:
+        from confkv_agents.cache import CacheConfig
+
+        if self.kv is None:
+            return CacheConfig(policy=self.policy, budget=self.budget)
+        if isinstance(self.kv, dict):
+            return CacheConfig(**self.kv)
+        if not isinstance(self.kv, CacheConfig):
+            raise TypeError(f"kv must be a CacheConfig, got {type(self.kv).__name__}")
+        return self.kv
+
+    def _chat_result(self, result: Result) -> ChatResult:
+        metadata = self._metadata(result)
+        if result.logprobs:
+            metadata["logprobs"] = self._logprobs(result.logprobs)
+        message = AIMessage(content=result.text, usage_metadata=_usage(result), response_metadata=metadata)
+        info = {"finish_reason": result.finish_reason}
+        return ChatResult(generations=[ChatGeneration(message=message, generation_info=info)])
+
+    def _chunk(self, event: Any) -> ChatGenerationChunk | None:
+        from confkv_agents.engine.request import Delta, Result
+
+        if isinstance(event, Delta):
+            metadata = {"logprobs": self._logprobs(event.logprobs)} if event.logprobs else {}
+            return ChatGenerationChunk(message=AIMessageChunk(content=event.text, response_metadata=metadata))
+        if isinstance(event, Result):
+            message = AIMessageChunk(
+                content="",
+                usage_metadata=_usage(event),
+                response_metadata=self._metadata(event),
+                chunk_position="last",
+            )
+            return ChatGenerationChunk(message=message, generation_info={"finish_reason": event.finish_reason})
+        return None
+
+    def _metadata(self, result: Result) -> dict[str, Any]:
+        confkv: dict[str, Any] = {
+            "session": result.session,
+            "tokens_read": result.tokens_read,
+            "tokens_reused": result.tokens_reused,
+            "miss_at": result.miss_at,
+            "kv_bytes": result.kv_bytes,
+            "peak_kv_bytes": result.peak_kv_bytes,
+            "full_kv_bytes": result.full_kv_bytes,
+            "budget": result.budget.as_dict(),
+            "confidence": result.confidence.as_dict(),
+            "read_ms": round(result.read_ms, 1),
+            "decode_ms": round(result.decode_ms, 1),
+            "tokens_generated": result.tokens_generated,
+        }
+        if result.steps:
+            confkv["steps"] = [[round(step[0], 4), round(step[1], 2), step[2]] for step in result.steps]
+        return {
+            "model_name": self.model,
+            "model_provider": "confkv",
+            "finish_reason": result.finish_reason,
+            "confkv": confkv,
+        }
+
+    def _logprobs(self, entries: Sequence[Logprob]) -> dict[str, Any]:
+        """OpenAI's form."""
+        ids = sorted({entry.token_id for entry in entries} | {token for entry in entries for token, _ in entry.top})
+        texts = dict(zip(ids, self._engine().token_texts(ids), strict=True))
+        return {
+            "content": [
+                {
+                    **_logprob_entry(texts[entry.token_id], entry.logprob),
+                    "top_logprobs": [_logprob_entry(texts[token], value) for token, value in entry.top],
+                }
+                for entry in entries
+            ]
+        }
+
+
+def parse_bytes(text: str) -> int:
+    """Number of bytes of a text like "1.5GiB", "200 MB" or "1024".
+
+    Raises:
+        ValueError: The text is no amount of bytes.
+    """
+    hit = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
+    if hit is None or hit[2].lower() not in _UNITS:
+        raise ValueError(f"{text!r} is no amount of memory; write it like '1.5GiB', '200MB' or 1073741824")
+    return int(float(hit[1]) * _UNITS[hit[2].lower()])
+
+
+_TRANSLATED: dict[type[ConfKVError], Callable[..., ConfKVError]] = {
+    PromptError: ChatPromptError,
+    ImageError: ChatImageError,
+    ModelNotFoundError: ChatModelNotFoundError,
+    EngineTimeoutError: ChatTimeoutError,
+}
+
+
+@contextmanager
+def _langchain_errors() -> Iterator[None]:
+    """Raise our errors as classes that LangChain knows too."""
+    try:
+        yield
+    except PromptTooLongError as error:
+        raise ChatPromptTooLongError(str(error), error.n_prompt, error.n_limit) from error
+    except ConfKVError as error:
+        if type(error) in _TRANSLATED:
+            raise _TRANSLATED[type(error)](str(error)) from error
+        raise
+
+
+def _usage(result: Result) -> UsageMetadata:
+    return UsageMetadata(
+        input_tokens=result.tokens_prompt,
+        output_tokens=result.tokens_generated,
+        total_tokens=result.tokens_prompt + result.tokens_generated,
+        input_token_details=InputTokenDetails(cache_creation=result.tokens_read, cache_read=result.tokens_reused),
+    )
+
+
+def _logprob_entry(text: str, logprob: float) -> dict[str, Any]:
+    return {"token": text, "logprob": logprob, "bytes": list(text.encode("utf-8", "replace"))}
+
+
+def _merged(first: Sequence[str] | None, second: Sequence[str] | str | None) -> list[str]:
+    more = [second] if isinstance(second, str) else list(second or ())
+    return list(dict.fromkeys([*(first or ()), *more]))
+
+
+def _thread_id() -> str | None:
+    """The conversation's id in a LangGraph run; a context variable, so it is there in streams too."""
+    configurable = ensure_config().get("configurable") or {}
+    thread_id = configurable.get("thread_id")
+    return None if thread_id is None else str(thread_id)
+
+
+def _model_config(model: str) -> dict[str, Any] | None:
+    """The model's config.json if it lies on this disk; reads no weights and imports nothing heavy."""
+    folder = Path(model).expanduser()
+    if model == "embedded":
+        from confkv_agents.engine.weights import embedded_model
+
+        folder = embedded_model()
+    path = folder / "config.json"
+    if not path.is_file():
+        return None
+    config: dict[str, Any] = json.loads(path.read_text("utf-8"))
+    return config
+
+
+@remember
+def _picture_threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=2, thread_name_prefix="confkv-pictures")

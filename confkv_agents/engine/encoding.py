@@ -1,0 +1,249 @@
+"""From turns to token ids: the truth that sessions compare, pictures included."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from confkv_agents.engine.conversation import Picture, Turn, chain_hashes
+from confkv_agents.engine.loading import LoadedModel
+from confkv_agents.engine.template import HOLE_CLOSE, HOLE_OPEN, TEXT_CLOSE, TEXT_OPEN, ChatTemplate
+from confkv_agents.engine.vision import PictureEncoder
+from confkv_agents.errors import PromptError
+
+
+@dataclass(frozen=True)
+class PictureSpan:
+    """Where a picture's placeholders lie in a prompt: their positions, ascending."""
+
+    picture: Picture
+    positions: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A prompt ready to be read.
+
+    Attributes:
+        ids: Token ids.
+        keys: What sessions compare: the id, or for a placeholder a number made of the picture's hash.
+        spans: Its pictures.
+        generation_prompt: Text that the template added to make the model answer.
+    """
+
+    ids: list[int]
+    keys: list[int]
+    spans: list[PictureSpan] = field(default_factory=list)
+    generation_prompt: str = ""
+
+
+@dataclass(frozen=True)
+class OwnTurn:
+    """A turn this engine generated: its ids without the end-of-turn token, and what stood before them."""
+
+    ids: tuple[int, ...]
+    generation_prompt: str
+
+
+class OwnTurns:
+    """The engine's own turns, found again by the conversation that they end.
+
+    Rendering and tokenizing an own turn again often gives other ids than those that were sampled; with the
+    stored ids the next prompt starts exactly as the session's cache does.
+    """
+
+    def __init__(self, capacity: int = 4096):
+        self._capacity = capacity
+        self._turns: OrderedDict[bytes, OwnTurn] = OrderedDict()
+
+    def put(self, key: bytes, turn: OwnTurn) -> None:
+        """Remember a turn under the hash of the conversation up to and including it."""
+        self._turns[key] = turn
+        self._turns.move_to_end(key)
+        while len(self._turns) > self._capacity:
+            self._turns.popitem(last=False)
+
+    def get(self, key: bytes) -> OwnTurn | None:
+        """The turn that ends this conversation, if this engine generated it."""
+        turn = self._turns.get(key)
+        if turn is not None:
+            self._turns.move_to_end(key)
+        return turn
+
+
+class PromptEncoder:
+    """Encodes conversations for one model. Runs in the engine's thread only.
+
+    Args:
+        loaded: The model.
+    """
+
+    def __init__(self, loaded: LoadedModel):
+        self._loaded = loaded
+        self._tokenizer = loaded.tokenizer
+        self._template: ChatTemplate | None = None
+        self._pictures = PictureEncoder(loaded) if loaded.takes_pictures else None
+        self._own = OwnTurns()
+        image = ""
+        if loaded.image_token_id is not None:
+            image = "|" + re.escape(self._tokenizer.convert_ids_to_tokens(loaded.image_token_id))
+        self._pieces = re.compile(
+            f"{TEXT_OPEN}(?P<text>[^{TEXT_OPEN}{TEXT_CLOSE}]*){TEXT_CLOSE}"
+            f"|{HOLE_OPEN}(?P<hole>\\d+){HOLE_CLOSE}"
+            f"|[{TEXT_OPEN}{TEXT_CLOSE}{HOLE_OPEN}{HOLE_CLOSE}]{image}"
+        )
+        self._added = set(self._tokenizer.get_added_vocab())
+        self._newline = self._encode("\n")
+        self._adds_prefix = self._encode("\nx") != [*self._newline, *self._encode("x")]
+
+    def encode(self, turns: Sequence[Turn], template_vars: dict[str, Any], sanitize: bool = True) -> Prompt:
+        """Encode a conversation up to the place where the model answers.
+
+        Args:
+            turns: The conversation.
+            template_vars: Extra variables for the chat template.
+            sanitize: Encode control tokens in the turns' text as text.
+
+        Raises:
+            PromptError: No chat template, or the template refuses the conversation.
+            ImageError: A picture cannot be read by this model.
+        """
+        if self._template is None:
+            self._template = ChatTemplate(self._loaded)
+        own = [
+            self._own.get(key) if turn.role == "assistant" else None
+            for turn, key in zip(turns, chain_hashes(turns), strict=True)
+        ]
+        prompts = [None if turn is None else turn.generation_prompt for turn in own]
+        rendered = self._template.render(turns, prompts, template_vars, sanitize)
+        prompt = Prompt([], [], [], rendered.generation_prompt)
+        pictures = iter(rendered.pictures)
+        at = 0
+        for hit in self._pieces.finditer(rendered.text):
+            self._add_text(prompt, rendered.text[at : hit.start()])
+            at = hit.end()
+            if hit["text"] is not None:
+                self._add(prompt, self._encode_as_text(hit["text"]))
+            elif hit["hole"] is not None:
+                turn = own[int(hit["hole"])]
+                self._add(prompt, turn.ids if turn is not None else ())
+            elif len(hit.group()) > 1:
+                self._add_picture(prompt, next(pictures, None))
+        self._add_text(prompt, rendered.text[at:])
+        if next(pictures, None) is not None:
+            raise PromptError(
+                f"the chat template of model {self._loaded.name!r} does not show every picture of the "
+                "conversation; "
+                "put pictures into user messages"
+            )
+        return prompt
+
+    def remember(self, turns: Sequence[Turn], text: str, ids: Sequence[int], prompt: Prompt) -> None:
+        """Remember an answer, so that a conversation that continues it starts with the session's own ids.
+
+        Args:
+            turns: The conversation that was answered.
+            text: The answer as the caller got it; may be shorter than the ids where a stop string was cut
+                off.
+            ids: The generated ids.
+            prompt: The prompt of `turns`.
+        """
+        kept = [token for token in ids if token not in self._loaded.eos_ids]
+        count = len(kept)
+        while count and not text.startswith(self._decode(kept[:count])):
+            count -= 1
+        rest = text[len(self._decode(kept[:count])) :]
+        kept = kept[:count] + (self._encode_as_text(rest) if rest else [])
+        key = chain_hashes([*turns, Turn("assistant", (text,))])[-1]
+        self._own.put(key, OwnTurn(tuple(kept), prompt.generation_prompt))
+
+    def embed(self, prompt: Prompt, start: int, end: int, features: dict[bytes, torch.Tensor]) -> dict[str, Any]:
+        """Model inputs for the tokens `start` to `end` of a prompt.
+
+        Args:
+            prompt: The prompt.
+            start: First token.
+            end: One past the last token.
+            features: Features of pictures already encoded, by digest; new ones are added.
+
+        Returns:
+            `{"input_ids": [1, q]}`, or `{"inputs_embeds": [1, q, hidden]}` where a picture lies in the range.
+        """
+        ids = torch.tensor([prompt.ids[start:end]], device=self._loaded.device)
+        inside = [(span, *_between(span.positions, start, end)) for span in prompt.spans]
+        inside = [(span, low, high) for span, low, high in inside if low < high]
+        if not inside or self._pictures is None:
+            return {"input_ids": ids}
+        embeds = self._loaded.model.get_input_embeddings()(ids).clone()
+        for span, low, high in inside:
+            if span.picture.digest not in features:
+                features[span.picture.digest] = self._pictures.features(span.picture)
+            rows = features[span.picture.digest][low:high].to(embeds)
+            places = [position - start for position in span.positions[low:high]]
+            embeds[0, places] = rows
+        return {"inputs_embeds": embeds}
+
+    def text_ids(self, text: str) -> list[int]:
+        """Ids of plain text, without special tokens."""
+        return self._encode(text)
+
+    def _add(self, prompt: Prompt, ids: Sequence[int]) -> None:
+        prompt.ids.extend(ids)
+        prompt.keys.extend(ids)
+
+    def _add_text(self, prompt: Prompt, text: str) -> None:
+        if text:
+            self._add(prompt, self._encode_inside(text) if prompt.ids else self._encode(text))
+
+    def _add_picture(self, prompt: Prompt, picture: Picture | None) -> None:
+        if picture is None or self._pictures is None:
+            raise PromptError(
+                f"the chat template of model {self._loaded.name!r} writes more picture placeholders than the "
+                "conversation has pictures"
+            )
+        ids = self._pictures.token_ids(picture)
+        start = len(prompt.ids)
+        marker = -1 - int.from_bytes(picture.digest[:7], "big")
+        positions = tuple(start + at for at, token in enumerate(ids) if token == self._loaded.image_token_id)
+        prompt.ids.extend(ids)
+        prompt.keys.extend(marker if token == self._loaded.image_token_id else token for token in ids)
+        prompt.spans.append(PictureSpan(picture, positions))
+
+    def _encode(self, text: str) -> list[int]:
+        return list(self._tokenizer.encode(text, add_special_tokens=False))
+
+    def _encode_inside(self, text: str) -> list[int]:
+        """Encode text that continues other text, without the space some tokenizers put before a string."""
+        if self._adds_prefix:
+            ids = self._encode("\n" + text)
+            if ids[: len(self._newline)] == self._newline:
+                return ids[len(self._newline) :]
+        return self._encode(text)
+
+    def _encode_as_text(self, text: str) -> list[int]:
+        """Encode text such that no added token is made of it: cut inside every added token that it spells."""
+        ids: list[int] = []
+        piece = ""
+        for character in text:
+            if any(token in piece + character for token in self._added):
+                ids += self._encode_inside(piece) if piece else []
+                piece = ""
+            piece += character
+        ids += self._encode_inside(piece) if piece else []
+        return ids
+
+    def _decode(self, ids: Sequence[int]) -> str:
+        if not ids:
+            return ""
+        return self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
+
+
+def _between(positions: tuple[int, ...], start: int, end: int) -> tuple[int, int]:
+    """Index range of the ascending positions that lie in `[start, end)`."""
+    return bisect_left(positions, start), bisect_left(positions, end)

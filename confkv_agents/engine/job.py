@@ -1,0 +1,271 @@
+"""One request at work: encode, find the session, read in chunks, decode token by token.
+
+A job advances by one step at a time, so that the engine can give every running job its turn.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from confkv_agents.engine.encoding import Prompt, PromptEncoder
+from confkv_agents.engine.loading import LoadedModel
+from confkv_agents.engine.request import Delta, FinishReason, Progress, Range, Request, Result, Stream
+from confkv_agents.engine.sampling import Logprob, Sampler, logprob_of
+from confkv_agents.engine.session import Match, Session, SessionStore
+from confkv_agents.engine.text import Detokenizer, StopStrings
+from confkv_agents.errors import EngineTimeoutError, PromptTooLongError
+
+if TYPE_CHECKING:
+    from confkv_agents.cache import CacheConfig
+
+_BLOCK = 64  # slots by which caches grow
+_BOOKKEEPING = 24  # bytes of positions, scores and scales per slot, layer and head, at most
+
+
+class Job:
+    """The state of one request. Lives in the engine's thread.
+
+    Args:
+        stream: Where events go; holds the request.
+        loaded: The model.
+        encoder: Its prompt encoder.
+        store: Its sessions.
+    """
+
+    def __init__(self, stream: Stream, loaded: LoadedModel, encoder: PromptEncoder, store: SessionStore):
+        self.stream = stream
+        self._request: Request = stream.request
+        self._loaded = loaded
+        self._encoder = encoder
+        self._store = store
+        self._prompt: Prompt | None = None
+        self._session: Session | None = None
+        self._match = Match()
+        self._limit = 0
+        self._logits: torch.Tensor | None = None
+        self._features: dict[bytes, torch.Tensor] = {}
+        self._sampler = Sampler(self._request.sampling, loaded.device)
+        self._detokenizer = Detokenizer(loaded.tokenizer)
+        self._stops = StopStrings(self._request.stop)
+        self._ids: list[int] = []
+        self._text: list[str] = []
+        self._logprobs: list[Logprob] = []
+        self._unsent: list[Logprob] = []
+        self._steps: list[tuple[float, float, int]] = []
+        self._started = self._read_until = time.monotonic()
+
+    def admit(self, alone: bool) -> bool:
+        """Encode the prompt and take a session.
+
+        Args:
+            alone: No other job runs, so that waiting would change nothing.
+
+        Returns:
+            Whether the job can run; if not, it must wait until another one ends.
+
+        Raises:
+            PromptError: The prompt cannot be put to the model.
+            PromptTooLongError: It does not fit the model's positions or the memory bound.
+        """
+        request = self._request
+        self._started = time.monotonic()
+        if self._prompt is None:
+            self._prompt = self._encoder.encode(request.turns, request.template_vars, request.sanitize)
+            self._limit = self._token_limit(len(self._prompt.ids))
+        match = self._store.match(self._prompt.keys, request.cache, request.session)
+        if request.kv_memory is not None and not self._make_room(match, alone, request.kv_memory):
+            return False
+        self._match = match
+        self._session = self._store.open(match, request.cache, request.session)
+        self._session.reserved = self._needed()
+        if match.snapshot is not None and match.reused == len(self._prompt.ids):
+            self._logits = match.snapshot.logits
+        self._session.turn_start = len(self._prompt.ids)
+        return True
+
+    def step(self) -> bool:
+        """Read one chunk or decode one token.
+
+        Returns:
+            Whether the job is done; its result is delivered then.
+
+        Raises:
+            EngineTimeoutError: The deadline has passed.
+        """
+        if self.stream.cancelled:
+            return self._finish("cancelled")
+        deadline = self.stream.deadline
+        if deadline is not None and time.monotonic() > deadline:
+            raise EngineTimeoutError(
+                f"the request did not finish within its timeout of {self._request.timeout:g} s: "
+                f"{len(self.session.keys) - self._match.reused} tokens were read or generated"
+            )
+        if self._logits is None:
+            self._read_chunk()
+            return False
+        return self._decode_token(self._logits)
+
+    def abandon(self, consistent: bool) -> None:
+        """End the job without a result.
+
+        Args:
+            consistent: The session's cache still holds what its keys say; if not, the session is forgotten.
+        """
+        if self._session is None:
+            return
+        if not consistent:
+            self._store.discard(self._session)
+        self._store.release(self._session)
+
+    @property
+    def session(self) -> Session:
+        """The session taken by `admit`."""
+        if self._session is None:
+            raise RuntimeError("the job was not admitted")
+        return self._session
+
+    @property
+    def prompt(self) -> Prompt:
+        """The prompt encoded by `admit`."""
+        if self._prompt is None:
+            raise RuntimeError("the job was not admitted")
+        return self._prompt
+
+    def _token_limit(self, length: int) -> int:
+        """How many tokens may be generated."""
+        positions = self._loaded.position_limit
+        if length >= positions:
+            raise PromptTooLongError(
+                f"the prompt has {length} tokens, but model {self._loaded.name!r} has {positions} "
+                "positions, which "
+                "must hold the answer too; shorten the conversation",
+                length,
+                positions - 1,
+            )
+        room = positions - length
+        return room if self._request.max_tokens is None else min(self._request.max_tokens, room)
+
+    def _needed(self) -> int:
+        return kv_bytes_needed(self._loaded, self._request.cache, len(self.prompt.ids) + self._limit)
+
+    def _make_room(self, match: Match, alone: bool, bound: int) -> bool:
+        held = 0 if match.session is None or not match.in_place else match.session.cache.nbytes
+        needed = max(0, self._needed() - held)
+        if self._store.make_room(needed, bound, match.session):
+            return True
+        if match.session is not None and not match.session.busy and not match.in_place:
+            # no room for a copy: give up the original too and start afresh
+            match.session, match.snapshot, match.reused = None, None, 0
+            return self._make_room(match, alone, bound)
+        if alone:
+            raise PromptTooLongError(
+                f"the prompt of {len(self.prompt.ids)} tokens and an answer of {self._limit} need "
+                f"{needed + held:,} "
+                f"bytes of KV cache, but kv_memory allows {bound:,}; shorten the conversation, lower "
+                "max_tokens or "
+                "budget, or raise kv_memory",
+                len(self.prompt.ids),
+            )
+        return False
+
+    def _read_chunk(self) -> None:
+        session, prompt = self.session, self.prompt
+        start = len(session.keys)
+        end = min(start + session.config.chunk, len(prompt.ids))
+        logits = self._forward(self._encoder.embed(prompt, start, end, self._features))
+        session.keys.extend(prompt.keys[start:end])
+        self.stream.put(Progress(end - self._match.reused, len(prompt.ids) - self._match.reused))
+        if end == len(prompt.ids):
+            self._features.clear()
+            self._read_until = time.monotonic()
+            self._logits = logits
+            self._store.remember(session, logits, self._request.kv_memory)
+
+    def _decode_token(self, logits: torch.Tensor) -> bool:
+        session = self.session
+        if not self._ids and not self._match.reused < len(self.prompt.ids):
+            self._read_until = time.monotonic()
+        confidence = session.cache.observe(logits[None])[0]
+        usage = session.cache.usage()
+        self._steps.append((float(confidence), float(usage.budget), int(usage.kv_bytes)))
+        token = self._sampler.choose(logits)
+        self._ids.append(token)
+        if self._request.logprobs:
+            entry = logprob_of(logits, token, self._request.top_logprobs)
+            self._logprobs.append(entry)
+            self._unsent.append(entry)
+        if token in self._loaded.eos_ids:
+            return self._finish("stop")
+        self._emit(self._stops.push(self._detokenizer.push(token)))
+        if self._stops.found is not None:
+            return self._finish("stop")
+        if len(self._ids) >= self._limit:
+            return self._finish("length")
+        ids = torch.tensor([[token]], device=self._loaded.device)
+        self._logits = self._forward({"input_ids": ids})
+        session.keys.append(token)
+        return False
+
+    def _forward(self, inputs: dict[str, Any]) -> torch.Tensor:
+        """Feed tokens to the session's cache; returns the raw next-token logits, `[V]`."""
+        output = self._loaded.model(**inputs, cache=self.session.cache, use_cache=True, logits_to_keep=1)
+        return output.logits[0, -1]
+
+    def _emit(self, text: str) -> None:
+        if text:
+            self._text.append(text)
+            self.stream.put(Delta(text, tuple(self._unsent)))
+            self._unsent.clear()
+
+    def _finish(self, reason: FinishReason) -> bool:
+        self._emit(self._stops.push(self._detokenizer.flush()))
+        self._emit(self._stops.flush())
+        if self._stops.found is not None and reason == "length":
+            reason = "stop"
+        session, match = self.session, self._match
+        now = time.monotonic()
+        text = "".join(self._text)
+        if reason != "cancelled":
+            self._encoder.remember(self._request.turns, text, self._ids, self.prompt)
+        session.cache.compact()
+        usage = session.cache.usage()
+        read_until = self._read_until if self._logits is not None else now
+        result = Result(
+            text=text,
+            token_ids=tuple(self._ids),
+            finish_reason=reason,
+            session=session.name,
+            tokens_prompt=len(self.prompt.ids),
+            tokens_read=min(len(session.keys), len(self.prompt.ids)) - match.reused,
+            tokens_reused=match.reused,
+            miss_at=match.miss_at,
+            tokens_generated=len(self._ids),
+            kv_bytes=int(usage.kv_bytes),
+            peak_kv_bytes=int(usage.peak_kv_bytes),
+            full_kv_bytes=int(usage.full_kv_bytes),
+            budget=Range.of([step[1] for step in self._steps]),
+            confidence=Range.of([step[0] for step in self._steps]),
+            steps=tuple(self._steps) if self._request.trace else (),
+            read_ms=(read_until - self._started) * 1000,
+            decode_ms=(now - read_until) * 1000,
+            logprobs=tuple(self._logprobs),
+        )
+        self._store.release(session)
+        self.stream.put(result, last=True)
+        return True
+
+
+def kv_bytes_needed(loaded: LoadedModel, config: CacheConfig, tokens: int) -> int:
+    """Most bytes that a session of `tokens` takes, reading buffer and one snapshot included."""
+    text = loaded.text_config
+    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    per_slot = loaded.kv_bytes_per_token + text.num_hidden_layers * heads * _BOOKKEEPING
+    blocks = -(-tokens // _BLOCK) + 1
+    if config.policy == "full":
+        return blocks * _BLOCK * per_slot
+    held = min(blocks * _BLOCK, config.budget + config.chunk + 2 * _BLOCK)
+    copied = min(blocks * _BLOCK, config.budget + 2 * _BLOCK)
+    return (held + copied) * per_slot

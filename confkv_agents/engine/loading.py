@@ -1,0 +1,280 @@
+"""Loading a model with its tokenizer or processor, from the embedded weights, a folder or a hub id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+import transformers
+from transformers.utils import logging as transformers_logging
+
+from confkv_agents.errors import ConfigError, ModelError, ModelNotFoundError, UnsupportedModelError
+
+EMBEDDED = "embedded"
+_MROPE = "M-RoPE positions with pictures"
+
+
+@dataclass
+class LoadedModel:
+    """A model ready to run, and what the engine must know of it.
+
+    Attributes:
+        name: As asked for: "embedded", a path or a hub id.
+        model: The transformers model, in evaluation mode, its text part attached to the cache.
+        tokenizer: Its tokenizer.
+        processor: Its processor if it takes pictures, else `None`.
+        eos_ids: Ids that end a turn.
+        image_token_id: Id of the picture placeholder, if it takes pictures.
+    """
+
+    name: str
+    model: Any
+    tokenizer: Any
+    processor: Any = None
+    eos_ids: frozenset[int] = frozenset()
+    image_token_id: int | None = None
+    text_config: Any = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.text_config = self.model.config.get_text_config(decoder=True)
+
+    @property
+    def takes_pictures(self) -> bool:
+        """Whether pictures may be in the prompt."""
+        return self.image_token_id is not None
+
+    @property
+    def device(self) -> torch.device:
+        """Where inputs must be."""
+        return self.model.get_input_embeddings().weight.device
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Number format of the weights, and so of full-precision cache slots."""
+        return self.model.get_input_embeddings().weight.dtype
+
+    @property
+    def position_limit(self) -> int:
+        """Most tokens a sequence may have."""
+        limit = getattr(self.text_config, "max_position_embeddings", None)
+        return int(limit) if limit else 2**31
+
+    @property
+    def chat_template(self) -> str | None:
+        """The Jinja chat template: the processor's if it has one, else the tokenizer's."""
+        for owner in (self.processor, self.tokenizer):
+            template = getattr(owner, "chat_template", None)
+            if isinstance(template, dict):
+                template = template.get("default")
+            if template:
+                return str(template)
+        return None
+
+    @property
+    def kv_bytes_per_token(self) -> int:
+        """Bytes of one token's keys and values in full precision, over all layers."""
+        config = self.text_config
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        return int(2 * config.num_hidden_layers * heads * head_dim * self.dtype.itemsize)
+
+
+def load_model(name: str, *, revision: str | None = None, dtype: str = "auto", device_map: Any = None) -> LoadedModel:
+    """Load a causal or image-text-to-text model.
+
+    Args:
+        name: "embedded", a folder, or a hub id. Code from the model's repository is never run.
+        revision: Branch, tag or commit on the hub.
+        dtype: "auto" or a torch type's name. "auto" is the checkpoint's own type on an accelerator; on a CPU
+            it is bfloat16 where the processor computes it natively and the checkpoint uses a 16-bit type,
+            else float32.
+        device_map: As transformers takes it; `None` is the first CUDA device, else the CPU.
+
+    Raises:
+        WeightsMissingError: The embedded weights were not fetched.
+        ModelNotFoundError: Nothing usable lies there.
+        UnsupportedModelError: The model is of a family or kind that cannot be used.
+    """
+    source = _source(name)
+    options: dict[str, Any] = {"trust_remote_code": False}
+    if revision is not None:
+        options["revision"] = revision
+    config = _config(name, source, options)
+    _refuse_unsupported(name, config)
+    vision = type(config) in transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING and _has_vision(config)
+    if not vision and type(config) not in transformers.MODEL_FOR_CAUSAL_LM_MAPPING:
+        raise UnsupportedModelError(
+            f"model {name!r} is of type {config.model_type!r}, which is neither a causal language model nor "
+            "an "
+            "image-text-to-text model"
+        )
+    device_map = _device_map(device_map)
+    auto: Any = transformers.AutoModelForImageTextToText if vision else transformers.AutoModelForCausalLM
+    try:
+        with _quietly():
+            model = auto.from_pretrained(
+                source, config=config, dtype=_dtype(dtype, config, device_map), device_map=device_map, **options
+            )
+        processor: Any = None
+        if vision:
+            processor = transformers.AutoProcessor.from_pretrained(source, **options)
+        tokenizer = processor.tokenizer if vision else _tokenizer(source, options)
+    except ImportError as error:
+        raise ModelError(f"model {name!r} needs a package that is not installed: {_line(error)}") from error
+    except OSError as error:
+        raise ModelNotFoundError(
+            f"model {name!r} lacks weights or tokenizer files, or they cannot be fetched now: {_line(error)}"
+        ) from error
+    return prepare_model(name, model, tokenizer, processor)
+
+
+def prepare_model(name: str, model: Any, tokenizer: Any, processor: Any = None) -> LoadedModel:
+    """Attach the cache's attention to a loaded model and find its special ids.
+
+    Args:
+        name: Name to report.
+        model: A transformers model.
+        tokenizer: Its tokenizer.
+        processor: Its processor, if it takes pictures.
+
+    Raises:
+        UnsupportedModelError: The model's family cannot be used.
+    """
+    from confkv_agents.cache import attach
+
+    _refuse_unsupported(name, model.config)
+    attach(model)
+    model.eval()
+    image_token_id = None
+    if processor is not None and _has_vision(model.config):
+        image_token_id = _image_token_id(name, model.config)
+    return LoadedModel(name, model, tokenizer, processor, _eos_ids(model, tokenizer), image_token_id)
+
+
+def native_bfloat16() -> bool:
+    """Whether this machine's CPU multiplies bfloat16 in hardware."""
+    capabilities = torch.cpu.get_capabilities()
+    return any(capabilities.get(name) for name in ("amx_bf16", "avx512_bf16", "bf16", "arm_bf16"))
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Load without a progress bar on the caller's terminal, and leave the setting as it was."""
+    shown = transformers_logging.is_progress_bar_enabled()
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            transformers_logging.enable_progress_bar()
+
+
+def _source(name: str) -> str:
+    if name == EMBEDDED:
+        from confkv_agents.engine.weights import embedded_model
+
+        return str(embedded_model())
+    path = Path(name).expanduser()
+    if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise ModelNotFoundError(
+                f"folder {path} holds no model: it has no config.json; give a folder saved by save_pretrained"
+            )
+        return str(path)
+    if path.exists():
+        raise ModelNotFoundError(f"{path} is a file; give the folder that holds config.json and the weights")
+    if name.startswith((".", "/", "~")) or "\\" in name or name.count("/") > 1:
+        raise ModelNotFoundError(f"there is no folder {path}; check the path, or give a hub id like 'owner/name'")
+    if not name.strip():
+        raise ModelNotFoundError("the model's name is empty; give 'embedded', a folder or a hub id")
+    return name
+
+
+def _config(name: str, source: str, options: dict[str, Any]) -> Any:
+    try:
+        return transformers.AutoConfig.from_pretrained(source, **options)
+    except OSError as error:
+        raise ModelNotFoundError(
+            f"model {name!r} is no local folder, is not in the local hub cache, and cannot be fetched from "
+            "the hub "
+            f"(it does not exist there, is private, or this machine is offline): {_line(error)}"
+        ) from error
+    except (ValueError, KeyError) as error:
+        raise UnsupportedModelError(
+            f"model {name!r} has a configuration that transformers {transformers.__version__} does not "
+            "know, or "
+            f"needs code from its repository, which is never run: {_line(error)}"
+        ) from error
+
+
+def _tokenizer(source: str, options: dict[str, Any]) -> Any:
+    return transformers.AutoTokenizer.from_pretrained(source, **options)
+
+
+def _has_vision(config: Any) -> bool:
+    return getattr(config, "vision_config", None) is not None
+
+
+def _refuse_unsupported(name: str, config: Any) -> None:
+    if not _has_vision(config):
+        return
+    text = config.get_text_config(decoder=True)
+    parameters = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
+    if isinstance(parameters, dict) and "mrope_section" in parameters:
+        raise UnsupportedModelError(
+            f"model {name!r} of family {config.model_type!r} uses {_MROPE}, which the engine does not "
+            "support yet; "
+            "use an Idefics3, SmolVLM or LLaVA-OneVision model, or a text-only one"
+        )
+    if "gemma" in config.model_type:
+        raise UnsupportedModelError(
+            f"model {name!r} of family {config.model_type!r} attends to pictures in both directions, which "
+            "a cache "
+            "that evicts cannot serve; use its text-only form"
+        )
+
+
+def _device_map(device_map: Any) -> Any:
+    if device_map is not None:
+        return device_map
+    return "cuda:0" if torch.cuda.is_available() else "cpu"
+
+
+def _dtype(dtype: str, config: Any, device_map: Any) -> torch.dtype:
+    if dtype != "auto":
+        chosen = getattr(torch, dtype.removeprefix("torch."), None)
+        if not isinstance(chosen, torch.dtype) or not chosen.is_floating_point:
+            raise ConfigError(f"dtype must be 'auto' or a floating-point torch type such as 'float32', got {dtype!r}")
+        return chosen
+    own = getattr(config, "dtype", None) or getattr(config.get_text_config(), "dtype", None) or torch.float32
+    if str(device_map) not in ("cpu", "{'': 'cpu'}"):
+        return own
+    return torch.bfloat16 if own in (torch.bfloat16, torch.float16) and native_bfloat16() else torch.float32
+
+
+def _image_token_id(name: str, config: Any) -> int:
+    for key in ("image_token_id", "image_token_index"):
+        value = getattr(config, key, None)
+        if value is not None:
+            return int(value)
+    raise UnsupportedModelError(f"model {name!r} of family {config.model_type!r} names no image token in its config")
+
+
+def _eos_ids(model: Any, tokenizer: Any) -> frozenset[int]:
+    found: set[int] = set()
+    generation = getattr(model, "generation_config", None)
+    for value in (getattr(generation, "eos_token_id", None), tokenizer.eos_token_id):
+        if isinstance(value, int):
+            found.add(value)
+        elif value is not None:
+            found.update(int(item) for item in value)
+    return frozenset(found)
+
+
+def _line(error: BaseException) -> str:
+    """The first lines of a library's error, on one line."""
+    return " ".join(str(error).split())[:400]

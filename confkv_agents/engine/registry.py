@@ -1,0 +1,61 @@
+"""The engines of this process: the same weights are loaded once, however many chat models use them."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+from pathlib import Path
+from typing import Any
+
+from confkv_agents.engine.engine import Engine
+from confkv_agents.engine.loading import EMBEDDED, load_model
+
+_ENGINES: dict[tuple[str, ...], Engine] = {}
+_LOCK = threading.Lock()
+
+
+def get_engine(model: str, *, revision: str | None = None, dtype: str = "auto", device_map: Any = None) -> Engine:
+    """The engine for a model; made at the first call, loaded at its first request.
+
+    Args:
+        model: "embedded", a folder, or a hub id.
+        revision: Branch, tag or commit on the hub.
+        dtype: "auto" or a torch type's name.
+        device_map: As transformers takes it; `None` is the first CUDA device, else the CPU.
+    """
+    key = (_identity(model), str(revision), dtype.removeprefix("torch."), repr(device_map))
+    with _LOCK:
+        engine = _ENGINES.get(key)
+        if engine is None or engine.closed:
+            engine = Engine(
+                lambda: load_model(model, revision=revision, dtype=dtype, device_map=device_map),
+                model,
+                on_close=_forget,
+            )
+            _ENGINES[key] = engine
+        return engine
+
+
+def close_engines() -> None:
+    """Close every engine that `get_engine` made; their threads have ended when this returns."""
+    with _LOCK:
+        engines = list(_ENGINES.values())
+    for engine in engines:
+        engine.close()
+
+
+def _forget(engine: Engine) -> None:
+    with _LOCK:
+        for key in [key for key, known in _ENGINES.items() if known is engine]:
+            del _ENGINES[key]
+
+
+def _identity(model: str) -> str:
+    """One name for one folder, however its path is written."""
+    if model == EMBEDDED:
+        return model
+    path = Path(model).expanduser()
+    return str(path.resolve()) if path.exists() else model
+
+
+atexit.register(close_engines)

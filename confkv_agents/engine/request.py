@@ -1,0 +1,234 @@
+"""A request to an engine and the stream of events that answers it, for threads and for asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import queue
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from confkv_agents.engine.conversation import Turn
+from confkv_agents.engine.sampling import Logprob, SamplingConfig
+from confkv_agents.errors import EngineClosedError
+
+if TYPE_CHECKING:
+    from confkv_agents.cache import CacheConfig
+
+FinishReason = Literal["stop", "length", "cancelled"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A conversation to be continued by the model.
+
+    Attributes:
+        turns: The whole conversation; what an earlier request already read is found and reused.
+        cache: How the session's KV cache spends memory.
+        sampling: How tokens are chosen.
+        max_tokens: Most tokens to generate; `None` is as many as the model has positions left.
+        stop: Strings that end the answer; they are not part of it.
+        session: A name for the conversation; a hint only, the token prefix decides what is reused.
+        kv_memory: Most bytes the engine's sessions may hold together while this request runs; `None` is no
+            bound.
+        timeout: Seconds from submission after which the request fails; `None` is never.
+        logprobs: Return each token's log probability.
+        top_logprobs: How many likeliest alternatives to return with it.
+        trace: Return one entry per generated token in `Result.steps`.
+        template_vars: Extra variables for the chat template.
+        sanitize: Encode control tokens that stand in the turns' text as text, so that a page cannot forge a
+            turn.
+    """
+
+    turns: tuple[Turn, ...]
+    cache: CacheConfig
+    sampling: SamplingConfig = field(default_factory=SamplingConfig)
+    max_tokens: int | None = None
+    stop: tuple[str, ...] = ()
+    session: str | None = None
+    kv_memory: int | None = None
+    timeout: float | None = None
+    logprobs: bool = False
+    top_logprobs: int = 0
+    trace: bool = False
+    template_vars: dict[str, Any] = field(default_factory=dict)
+    sanitize: bool = True
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Part of the prompt was read: `done` of `total` tokens that had to be read."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Delta:
+    """New text of the answer, and the log probabilities of the tokens since the last delta if asked for."""
+
+    text: str
+    logprobs: tuple[Logprob, ...] = ()
+
+
+@dataclass(frozen=True)
+class Range:
+    """Least, mean and largest value over the steps of one answer."""
+
+    min: float
+    mean: float
+    max: float
+
+    @classmethod
+    def of(cls, values: list[float]) -> Range:
+        """The range of `values`; zeros if there are none."""
+        if not values:
+            return cls(0.0, 0.0, 0.0)
+        return cls(min(values), sum(values) / len(values), max(values))
+
+    def as_dict(self) -> dict[str, float]:
+        """`{"min": .., "mean": .., "max": ..}`, rounded to four digits."""
+        return {"min": round(self.min, 4), "mean": round(self.mean, 4), "max": round(self.max, 4)}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a request.
+
+    Attributes:
+        text: The whole answer.
+        token_ids: The generated ids, the end-of-turn token included.
+        finish_reason: Why it ended.
+        session: Name of the session that answered.
+        tokens_prompt: Length of the whole prompt.
+        tokens_read: Prompt tokens that went through the model.
+        tokens_reused: Prompt tokens found in the session's cache.
+        miss_at: Where the prompt departs from what the nearest session had read, if anything had to be read
+            again.
+        tokens_generated: Number of generated ids.
+        kv_bytes: Bytes the session's cache holds now.
+        peak_kv_bytes: Most bytes it held since the session began.
+        full_kv_bytes: Bytes that a full-precision cache of every token seen would hold.
+        budget: Slots per layer over the steps of this answer.
+        confidence: Confidence over the steps of this answer.
+        steps: `(confidence, budget, kv_bytes)` per generated token, if asked for.
+        read_ms: Time from the start of work to the end of reading.
+        decode_ms: Time from there to the end.
+        logprobs: One entry per generated token, if asked for.
+    """
+
+    text: str
+    token_ids: tuple[int, ...]
+    finish_reason: FinishReason
+    session: str
+    tokens_prompt: int
+    tokens_read: int
+    tokens_reused: int
+    miss_at: int | None
+    tokens_generated: int
+    kv_bytes: int
+    peak_kv_bytes: int
+    full_kv_bytes: int
+    budget: Range
+    confidence: Range
+    steps: tuple[tuple[float, float, int], ...]
+    read_ms: float
+    decode_ms: float
+    logprobs: tuple[Logprob, ...] = ()
+
+
+Event = Progress | Delta | Result
+_numbers = itertools.count(1)
+
+
+class Stream:
+    """The events of one request, read by one consumer, from a thread or from asyncio.
+
+    The engine's thread puts events; it never waits for the consumer, so a consumer that stops reading blocks
+    nobody. Iterating ends after the `Result`; an error of the engine is raised where the consumer waits.
+    Leaving the iteration early, or `close`, cancels the request within one token or one chunk.
+    """
+
+    def __init__(self, request: Any, wake: Callable[[], None]):
+        self.request = request
+        self.number = next(_numbers)
+        self.submitted = time.monotonic()
+        self._wake = wake
+        self._cancelled = threading.Event()
+        self._finished = threading.Event()
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop_queue: asyncio.Queue[Any] | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the consumer gave the request up."""
+        return self._cancelled.is_set()
+
+    @property
+    def deadline(self) -> float | None:
+        """Time on the monotonic clock after which the request fails."""
+        timeout = getattr(self.request, "timeout", None)
+        return None if timeout is None else self.submitted + timeout
+
+    def bind(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Deliver events to this event loop; called before the request is queued."""
+        self._loop, self._loop_queue = loop, asyncio.Queue()
+
+    def close(self) -> None:
+        """Give the request up if it still runs; the engine notices before its next token or chunk."""
+        if not self._finished.is_set():
+            self._cancelled.set()
+            self._wake()
+
+    def put(self, item: Any, last: bool = False) -> None:
+        """Engine side: deliver an event, a result or an exception; `last` ends the stream."""
+        if last:
+            self._finished.set()
+        if self._loop is None or self._loop_queue is None:
+            self._queue.put(item)
+            return
+        try:
+            self._loop.call_soon_threadsafe(self._loop_queue.put_nowait, item)
+        except RuntimeError:  # the consumer's event loop is closed: nobody reads any more
+            self._cancelled.set()
+
+    def __iter__(self) -> Iterator[Any]:
+        try:
+            while True:
+                item = self._queue.get()
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+                if self._is_last(item):
+                    return
+        finally:
+            self.close()
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        if self._loop_queue is None:
+            raise EngineClosedError("this stream was not submitted from asyncio; iterate it from a thread")
+        try:
+            while True:
+                item = await self._loop_queue.get()
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+                if self._is_last(item):
+                    return
+        finally:
+            self.close()
+
+    @staticmethod
+    def _is_last(item: Any) -> bool:
+        return isinstance(item, (Result, Returned))
+
+
+@dataclass(frozen=True)
+class Returned:
+    """The value of a function that ran in the engine's thread."""
+
+    value: Any

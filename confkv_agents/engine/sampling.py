@@ -1,0 +1,100 @@
+"""Choosing the next token: greedy, temperature, top-k, top-p, with the request's own generator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from confkv_agents.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class SamplingConfig:
+    """How the next token is chosen from raw logits.
+
+    Attributes:
+        temperature: 0 chooses the likeliest token; larger values flatten the distribution.
+        top_k: Sample among this many likeliest tokens only; `None` or 0 is all.
+        top_p: Sample among the fewest tokens whose probability reaches this; `None` or 1 is all (Holtzman et
+            al., "The Curious Case of Neural Text Degeneration", 2020).
+        seed: Seed of the request's own generator; `None` draws a fresh one. The global generator is never
+            touched.
+    """
+
+    temperature: float = 0.0
+    top_k: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.temperature < float("inf"):
+            raise ConfigError(f"temperature must be a number >= 0, got {self.temperature}")
+        if self.top_k is not None and self.top_k < 0:
+            raise ConfigError(f"top_k must be >= 0 (0 or None is all tokens), got {self.top_k}")
+        if self.top_p is not None and not 0.0 < self.top_p <= 1.0:
+            raise ConfigError(f"top_p must be in (0, 1], got {self.top_p}")
+
+
+@dataclass(frozen=True)
+class Logprob:
+    """Natural log of a token's probability under the raw logits, with the likeliest alternatives."""
+
+    token_id: int
+    logprob: float
+    top: tuple[tuple[int, float], ...] = ()
+
+
+class Sampler:
+    """Chooses tokens for one request.
+
+    Args:
+        config: How to choose.
+        device: Where the logits live.
+    """
+
+    def __init__(self, config: SamplingConfig, device: torch.device):
+        self._config = config
+        self._generator: torch.Generator | None = None
+        if config.temperature > 0:
+            self._generator = torch.Generator(device=device)
+            if config.seed is None:
+                self._generator.seed()
+            else:
+                self._generator.manual_seed(config.seed)
+
+    def choose(self, logits: torch.Tensor) -> int:
+        """Choose one token.
+
+        Args:
+            logits: Raw next-token logits, `[V]`.
+
+        Returns:
+            The token's id.
+        """
+        if self._generator is None:
+            return int(logits.argmax().item())
+        scores = logits.float() / self._config.temperature
+        probabilities = scores.softmax(-1)
+        order: torch.Tensor | None = None
+        top_k, top_p = self._config.top_k, self._config.top_p
+        if top_k and top_k < probabilities.shape[-1]:
+            probabilities, order = probabilities.topk(top_k)
+        elif top_p is not None and top_p < 1.0:
+            probabilities, order = probabilities.sort(descending=True)
+        if order is not None and top_p is not None and top_p < 1.0:
+            probabilities = probabilities / probabilities.sum()
+            before = probabilities.cumsum(-1) - probabilities
+            probabilities = probabilities.masked_fill(before >= top_p, 0.0)
+        drawn = torch.multinomial(probabilities, 1, generator=self._generator)
+        return int((drawn if order is None else order[drawn]).item())
+
+
+def logprob_of(logits: torch.Tensor, token_id: int, top: int) -> Logprob:
+    """Log probability of a token under raw logits `[V]`, and the `top` likeliest tokens with theirs."""
+    scores = logits.float().log_softmax(-1)
+    best: tuple[tuple[int, float], ...] = ()
+    if top > 0:
+        values, ids = scores.topk(min(top, scores.shape[-1]))
+        best = tuple(zip(ids.tolist(), values.tolist(), strict=True))
+    return Logprob(token_id, float(scores[token_id].item()), best)

@@ -1,0 +1,296 @@
+"""From turns to the chat template's text, with forged control tokens marked and own turns left open.
+
+The rendered text carries private marks (Unicode noncharacters, removed from all input first):
+
+- a control token that stands in somebody's text is wrapped, so that it is later encoded as ordinary text;
+- an assistant turn that this engine generated is a numbered hole, so that its own ids can be put there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jinja2.exceptions import TemplateError
+
+from confkv_agents.engine.conversation import Part, Picture, Turn, pictures_of
+from confkv_agents.engine.loading import LoadedModel
+from confkv_agents.errors import ImageError, PromptError
+
+TEXT_OPEN, TEXT_CLOSE, HOLE_OPEN, HOLE_CLOSE = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
+_MARKS = re.compile("[\ufdd0-\ufdd3]")
+_PROBE = "qzjxv"
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A rendered prompt.
+
+    Attributes:
+        text: Template text with marks.
+        pictures: Pictures in the order of their placeholders.
+        generation_prompt: The text that the template adds to make the model answer.
+    """
+
+    text: str
+    pictures: tuple[Picture, ...]
+    generation_prompt: str
+
+
+class ChatTemplate:
+    """Renders conversations with a model's own chat template.
+
+    What a template does not know (tool turns, tool calls, pictures of a tool, a system turn) is found once by
+    rendering small probes and is then written in a form that it knows.
+
+    Args:
+        loaded: The model.
+
+    Raises:
+        PromptError: The model has no chat template.
+    """
+
+    def __init__(self, loaded: LoadedModel):
+        template = loaded.chat_template
+        if template is None:
+            raise PromptError(
+                f"model {loaded.name!r} has no chat template, so a conversation cannot be put to it; use the "
+                "instruction-tuned form of the model, or set tokenizer.chat_template"
+            )
+        self._template = template
+        self._loaded = loaded
+        self._special, self._control = self._control_patterns()
+        self._tool_role = self._probe_tool_role()
+        self._tool_pictures = self._tool_role and self._probe_tool_pictures()
+        self._tool_calls = "tool_calls" in template
+
+    def render(
+        self,
+        turns: Sequence[Turn],
+        own: Sequence[str | None],
+        template_vars: dict[str, Any],
+        sanitize: bool = True,
+    ) -> Rendered:
+        """Render a conversation up to the place where the model answers.
+
+        Args:
+            turns: The conversation.
+            own: Per turn the generation prompt under which this engine generated it, `None` for any other
+                turn.
+            template_vars: Extra variables for the template.
+            sanitize: Encode control tokens in the turns' text as text. Picture placeholders always are.
+
+        Raises:
+            PromptError: The template refuses the conversation.
+            ImageError: Pictures for a model that takes none.
+        """
+        if not turns:
+            raise PromptError("the conversation is empty; give at least one message")
+        if not self._loaded.takes_pictures and pictures_of(turns):
+            raise ImageError(
+                f"model {self._loaded.name!r} takes no pictures; use an image-text-to-text model or remove "
+                "the image "
+                "blocks"
+            )
+        marked = [
+            turn if own[at] is None else Turn("assistant", (f"{HOLE_OPEN}{at}{HOLE_CLOSE}",))
+            for at, turn in enumerate(self._mark(turn, sanitize) for turn in turns)
+        ]
+        known = self._known_forms(marked)
+        try:
+            return self._render(_merge(known), own, template_vars)
+        except PromptError:
+            if not any(turn.role == "system" for turn in known):
+                raise
+        return self._render(_merge(_without_system(known)), own, template_vars)
+
+    def _render(self, turns: list[Turn], own: Sequence[str | None], template_vars: dict[str, Any]) -> Rendered:
+        text = self._apply(turns, True, template_vars)
+        closed = self._apply(turns, False, template_vars)
+        generation_prompt = text[len(closed) :] if text.startswith(closed) else ""
+        for at, prompt in enumerate(own):
+            if prompt:
+                text = self._restore_generation_prompt(text, turns, at, prompt, template_vars)
+        return Rendered(text, tuple(pictures_of(turns)), generation_prompt)
+
+    def _restore_generation_prompt(
+        self, text: str, turns: list[Turn], at: int, prompt: str, template_vars: dict[str, Any]
+    ) -> str:
+        """Put back what stood before an own turn when it was generated, if it is written differently now."""
+        hole = f"{HOLE_OPEN}{at}{HOLE_CLOSE}"
+        start = text.find(hole)
+        if start < 0 or text[:start].endswith(prompt):
+            return text
+        index = next((i for i, turn in enumerate(turns) if turn.text == hole), 0)
+        if index == 0:
+            return text
+        before = self._apply(turns[:index], False, template_vars)
+        if not text[:start].startswith(before):
+            return text
+        return before + prompt + text[start:]
+
+    def _apply(self, turns: Sequence[Turn], generation_prompt: bool, template_vars: dict[str, Any]) -> str:
+        messages = [self._message(turn) for turn in turns]
+        try:
+            return self._loaded.tokenizer.apply_chat_template(
+                messages,
+                chat_template=self._template,
+                tokenize=False,
+                add_generation_prompt=generation_prompt,
+                **template_vars,
+            )
+        except (TemplateError, TypeError) as error:
+            roles = ", ".join(turn.role for turn in turns)
+            raise PromptError(
+                f"the chat template of model {self._loaded.name!r} refuses a conversation of turns [{roles}]: {error}"
+            ) from error
+
+    def _message(self, turn: Turn) -> dict[str, Any]:
+        content: Any = turn.text
+        if self._loaded.takes_pictures:
+            content = [
+                {"type": "image"} if isinstance(part, Picture) else {"type": "text", "text": part}
+                for part in turn.parts
+            ]
+        message: dict[str, Any] = {"role": turn.role, "content": content}
+        if turn.tool_calls:
+            message["tool_calls"] = [
+                {
+                    "type": "function",
+                    "id": call.get("id"),
+                    "function": {"name": call["name"], "arguments": call["arguments"]},
+                }
+                for call in turn.tool_calls
+            ]
+        if turn.role == "tool":
+            message |= {"name": turn.name or "tool", "tool_call_id": turn.tool_call_id or ""}
+        return message
+
+    def _known_forms(self, turns: list[Turn]) -> list[Turn]:
+        """Tool turns and tool calls in a form that the template writes."""
+        known: list[Turn] = []
+        for turn in turns:
+            if turn.tool_calls and not self._tool_calls:
+                calls = "\n".join(_call_text(call) for call in turn.tool_calls)
+                text = f"{turn.text}\n{calls}" if turn.text else calls
+                known.append(replace(turn, parts=(text,), tool_calls=()))
+            elif turn.role == "tool" and not self._tool_role:
+                label = f"Result of {turn.name}:\n" if turn.name else "Result:\n"
+                known.append(Turn("user", (label, *turn.parts)))
+            elif turn.role == "tool" and turn.pictures and not self._tool_pictures:
+                known.append(replace(turn, parts=(turn.text or "See the picture.",)))
+                known.append(Turn("user", turn.pictures))
+            else:
+                known.append(turn)
+        return known
+
+    def _mark(self, turn: Turn, sanitize: bool) -> Turn:
+        if not sanitize:
+            pattern = self._image_pattern()
+        elif turn.role in ("system", "assistant"):
+            pattern = self._special
+        else:
+            pattern = self._control
+        parts = tuple(part if isinstance(part, Picture) else _mark_text(part, pattern) for part in turn.parts)
+        calls = tuple(_mark_value(call, pattern) for call in turn.tool_calls)
+        return replace(turn, parts=parts, tool_calls=calls, name=_mark_value(turn.name, pattern))
+
+    def _control_patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
+        """Patterns of special tokens, and of every added token that is not white space."""
+        added = self._loaded.tokenizer.added_tokens_decoder.values()
+        special = [token.content for token in added if token.special]
+        control = [token.content for token in added if not token.content.isspace()]
+        image = self._image_token()
+        return _any_of([*special, *image]), _any_of([*control, *image])
+
+    def _image_pattern(self) -> re.Pattern[str]:
+        return _any_of(self._image_token())
+
+    def _image_token(self) -> list[str]:
+        if self._loaded.image_token_id is None:
+            return []
+        return [self._loaded.tokenizer.convert_ids_to_tokens(self._loaded.image_token_id)]
+
+    def _probe_tool_role(self) -> bool:
+        turns = [
+            Turn("user", ("a",)),
+            Turn("assistant", ("b",), ({"name": "c", "arguments": {}, "id": "d12345678"},)),
+            Turn("tool", (_PROBE,), name="c", tool_call_id="d12345678"),
+        ]
+        try:
+            return _PROBE in self._apply(turns, True, {})
+        except PromptError:
+            return False
+
+    def _probe_tool_pictures(self) -> bool:
+        token = self._image_token()
+        if not token:
+            return False
+        blank = Picture(None, b"")  # type: ignore[arg-type]
+        turns = [
+            Turn("user", ("a",)),
+            Turn("assistant", ("b",), ({"name": "c", "arguments": {}, "id": "d12345678"},)),
+            Turn("tool", (_PROBE, blank), name="c", tool_call_id="d12345678"),
+        ]
+        try:
+            return token[0] in self._apply(turns, True, {})
+        except PromptError:
+            return False
+
+
+def _any_of(tokens: Sequence[str]) -> re.Pattern[str]:
+    """A pattern of any of the tokens, longest first; one that never matches for none."""
+    longest_first = sorted({token for token in tokens if token}, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
+
+
+def _mark_text(text: str, pattern: re.Pattern[str]) -> str:
+    return pattern.sub(lambda hit: f"{TEXT_OPEN}{hit.group()}{TEXT_CLOSE}", _MARKS.sub("\ufffd", text))
+
+
+def _mark_value(value: Any, pattern: re.Pattern[str]) -> Any:
+    if isinstance(value, str):
+        return _mark_text(value, pattern)
+    if isinstance(value, dict):
+        return {_mark_value(key, pattern): _mark_value(item, pattern) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_mark_value(item, pattern) for item in value]
+    return value
+
+
+def _call_text(call: dict[str, Any]) -> str:
+    body = json.dumps({"name": call["name"], "arguments": call["arguments"]}, ensure_ascii=False)
+    return f"<tool_call>\n{body}\n</tool_call>"
+
+
+def _merge(turns: Sequence[Turn]) -> list[Turn]:
+    """Join neighbouring turns of one role, which many templates refuse; tool turns stay apart."""
+    merged: list[Turn] = []
+    for turn in turns:
+        last = merged[-1] if merged else None
+        if last is not None and last.role == turn.role and turn.role != "tool" and not last.tool_calls:
+            gap: tuple[Part, ...] = ("\n\n",) if last.parts and turn.parts else ()
+            merged[-1] = replace(last, parts=(*last.parts, *gap, *turn.parts), tool_calls=turn.tool_calls)
+        else:
+            merged.append(turn)
+    return merged
+
+
+def _without_system(turns: Sequence[Turn]) -> list[Turn]:
+    """System text moved to the front of the next user turn, for templates that know no system turn."""
+    moved: list[Turn] = []
+    waiting: list[Part] = []
+    for turn in turns:
+        if turn.role == "system":
+            waiting += [*turn.parts, "\n\n"]
+        elif waiting and turn.role == "user":
+            moved.append(replace(turn, parts=(*waiting, *turn.parts)))
+            waiting = []
+        else:
+            moved.append(turn)
+    if waiting:
+        moved.append(Turn("user", tuple(waiting[:-1])))
+    return moved
