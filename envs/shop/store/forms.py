@@ -30,8 +30,9 @@ ADDRESS = (
     Field("city", "City", autocomplete="address-level2"),
     Field("postcode", "Postcode", kind="postcode", autocomplete="postal-code"),
     Field("country", "Country", autocomplete="country-name"),
-    Field("telephone", "Phone number", kind="phone", autocomplete="tel"),
+    Field("telephone", "Phone number", required=False, kind="phone", autocomplete="tel"),
 )
+COUNTRY = "United States"
 EMAIL = Field("email", "Email", kind="email", autocomplete="email")
 
 

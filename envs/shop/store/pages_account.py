@@ -7,7 +7,7 @@ import sqlite3
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from .forms import ADDRESS, EMAIL, Field, check, check_password
+from .forms import ADDRESS, COUNTRY, EMAIL, Field, check, check_password
 from .listing import products_where
 from .passwords import check_password as password_is
 from .passwords import hash_password
@@ -169,7 +169,7 @@ def edit_address(visit: Visit) -> Response:
             return visit.go(_ADDRESSES)
         values |= {flag: "1" if on else "" for flag, on in flags.items()}
     elif address_id is None and visit.customer is not None:
-        values = {"first": visit.customer["first"], "last": visit.customer["last"]}
+        values = {"first": visit.customer["first"], "last": visit.customer["last"], "country": COUNTRY}
     return visit.show("address.html", fields=ADDRESS, values=values, errors=errors, known=address_id)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from starlette.responses import Response
 
 from .baskets import PAYMENT, SHIPPING, Basket, coupon_problem, load_basket
-from .forms import ADDRESS, EMAIL, Field, check
+from .forms import ADDRESS, COUNTRY, EMAIL, Field, check
 from .seeding import TODAY
 from .visit import Visit
 
@@ -23,8 +23,8 @@ def checkout(visit: Visit) -> Response:
         return visit.go(_CART)
     if known.get("address") and visit.query.get("step") != "shipping":
         return _show_payment(visit, basket, known)
-    values = {"email": known.get("email", ""), "method": known.get("method", "")} | known.get("address", {})
-    return _show_shipping(visit, basket, values, {})
+    values = {"email": known.get("email", ""), "method": known.get("method", ""), "country": COUNTRY}
+    return _show_shipping(visit, basket, values | known.get("address", {}), {})
 
 
 def _addresses(visit: Visit) -> list[Any]:

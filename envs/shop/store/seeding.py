@@ -7,13 +7,13 @@ from datetime import date, timedelta
 
 from . import people
 from .catalogue import CATEGORIES, COLOURS, MOTIFS, Category, Kind
+from .forms import COUNTRY
 from .passwords import hash_password
 
 TODAY = date(2026, 6, 15)
 _LINES = ("Classic", "City", "Original", "Everyday", "Signature", "Heritage")
 _ORIGINS = ("Portugal", "Italy", "Denmark", "Poland", "Austria", "Japan")
 _LETTERS = "BCDFGHJKLMNPRSTVWXYZ"
-_COUNTRY = "United States"
 
 
 def seed_database(db: sqlite3.Connection, seed: int) -> None:
@@ -159,7 +159,7 @@ def _place(rng: random.Random, first: str, last: str) -> dict[str, str]:
         "street": f"{rng.randint(2, 98)} {rng.choice(people.STREETS)}",
         "city": city,
         "postcode": postcode,
-        "country": _COUNTRY,
+        "country": COUNTRY,
         "telephone": f"555-0{rng.randint(100, 199)}",
     }
 
@@ -249,13 +249,14 @@ def _registries(db: sqlite3.Connection, rng: random.Random) -> None:
     chosen = rng.sample(products, 10)
     for n in range(5):
         place = _place(rng, firsts[n], lasts[n])
-        title = f"{firsts[n]}'s {events[n]}"
+        owner = firsts[n] + ("'" if firsts[n].endswith("s") else "'s")
+        title = f"{owner} {events[n]}"
         day = TODAY + timedelta(days=rng.randint(10, 90))
         note = f"Please have it delivered to this address before {day.strftime('%B')} {day.day}."
         db.execute(
             "INSERT INTO registry VALUES (:id, :slug, :title, :first, :last, :street, :city, :postcode,"
             " :country, :telephone, :note)",
-            place | {"id": n + 1, "slug": _slug(title.replace("'s", "")), "title": title, "note": note},
+            place | {"id": n + 1, "slug": _slug(f"{firsts[n]} {events[n]}"), "title": title, "note": note},
         )
         for product in chosen[2 * n : 2 * n + 2]:
             db.execute(
