@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-DEMO_TASK ?= shop/add-to-cart
+DEMO_TASK ?= shop/read_sku
 
 .PHONY: help demo test lint wheel-check setup clean
 

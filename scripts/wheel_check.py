@@ -71,7 +71,7 @@ def main() -> None:
     """Build, install, look and run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
-        "--task", default="shop/add-to-cart", help="name of the task to run with the oracle agent"
+        "--task", default="shop/read_sku", help="name of the task to run with the oracle agent"
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="confkv-wheel-") as temporary:
