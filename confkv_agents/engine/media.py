@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import io
 import threading
-import warnings
 from collections import OrderedDict
 from dataclasses import dataclass
 
@@ -51,14 +50,12 @@ def decode_picture(data: bytes, limits: ImageLimits, where: str = "the picture")
         _check_size(cached.image.size, limits, where)
         return cached
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
-                _check_size(opened.size, limits, where)
-                picture = Picture.of(_flatten(ImageOps.exif_transpose(opened)))
+        with Image.open(io.BytesIO(data), formats=FORMATS) as opened:
+            _check_size(opened.size, limits, where)
+            picture = Picture.of(_flatten(ImageOps.exif_transpose(opened)))
     except UnidentifiedImageError as error:
         raise ImageError(f"{where} is not a {', '.join(FORMATS[:-1])} or {FORMATS[-1]} file") from error
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+    except Image.DecompressionBombError as error:
         raise ImageError(f"{where} has too many pixels: {error}") from error
     except (OSError, SyntaxError, ValueError, EOFError) as error:
         if isinstance(error, ImageError):

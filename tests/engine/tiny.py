@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import string
 from functools import cache
 from typing import Any
 
@@ -59,6 +60,16 @@ def tiny_tokenizer(template: str | None = CHATML, **added: Any) -> PreTrainedTok
     return tokenizer
 
 
+def _speak_plainly(model: Any, tokenizer: PreTrainedTokenizerFast) -> None:
+    """Let a random model say only single printable characters that no merge touches: its text has one tokenization."""
+    plain = [symbol for symbol in string.ascii_letters + string.digits if symbol not in "taheroin"]
+    said = torch.tensor([tokenizer.convert_tokens_to_ids(symbol) for symbol in plain])
+    keep = torch.zeros(model.lm_head.weight.shape[0], 1)
+    keep[said] = 1.0
+    with torch.no_grad():
+        model.lm_head.weight.mul_(keep)
+
+
 def tiny_llama(template: str | None = CHATML, seed: int = 0, positions: int = 4096, name: str = "tiny") -> LoadedModel:
     tokenizer = tiny_tokenizer(template)
     torch.manual_seed(seed)
@@ -74,7 +85,9 @@ def tiny_llama(template: str | None = CHATML, seed: int = 0, positions: int = 40
         bos_token_id=None,
         pad_token_id=tokenizer.pad_token_id,
     )
-    return prepare_model(name, LlamaForCausalLM(config), tokenizer)
+    model = LlamaForCausalLM(config)
+    _speak_plainly(model, tokenizer)
+    return prepare_model(name, model, tokenizer)
 
 
 def tiny_smolvlm(seed: int = 0) -> LoadedModel:
@@ -111,7 +124,9 @@ def tiny_smolvlm(seed: int = 0) -> LoadedModel:
         image_seq_len=4,
         chat_template=CHATML_PARTS,
     )
-    return prepare_model("tiny-vlm", SmolVLMForConditionalGeneration(config), tokenizer, processor)
+    model = SmolVLMForConditionalGeneration(config)
+    _speak_plainly(model, tokenizer)
+    return prepare_model("tiny-vlm", model, tokenizer, processor)
 
 
 class Scripted:
