@@ -3,45 +3,32 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import cache as remember
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import langchain_core.exceptions as langchain_errors
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import ModelProfile
 from langchain_core.language_models.chat_models import BaseChatModel, LangSmithParams
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
-from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables.config import ensure_config
 from pydantic import AliasChoices, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from confkv_agents._version import __version__
+from confkv_agents.amounts import parse_bytes
+from confkv_agents.chat_errors import langchain_errors_raised
+from confkv_agents.chat_results import chat_chunk, chat_result, model_profile
 from confkv_agents.engine.media import ImageLimits
-from confkv_agents.errors import (
-    ConfKVError,
-    EngineTimeoutError,
-    ImageError,
-    ModelNotFoundError,
-    PromptError,
-    PromptTooLongError,
-)
 from confkv_agents.messages import ImageAccess, has_pictures, to_turns
 
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig
-    from confkv_agents.engine import Engine, Request, Result
+    from confkv_agents.engine import Engine, Request
     from confkv_agents.engine.conversation import Turn
-    from confkv_agents.engine.sampling import Logprob
     from confkv_agents.engine.session import SessionInfo
 
-_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
 _CALL_OPTIONS = {
     "max_tokens",
     "temperature",
@@ -55,26 +42,6 @@ _CALL_OPTIONS = {
     "trace",
     "chat_template_kwargs",
 }
-
-
-class ChatPromptTooLongError(PromptTooLongError, langchain_errors.ContextOverflowError):
-    """The prompt does not fit; also LangChain's `ContextOverflowError`, which its middleware handles."""
-
-
-class ChatPromptError(PromptError, langchain_errors.ModelInvalidRequestError):
-    """The messages cannot be given to the model; also LangChain's `ModelInvalidRequestError`."""
-
-
-class ChatImageError(ImageError, langchain_errors.ModelInvalidRequestError):
-    """A picture cannot be given to the model; also LangChain's `ModelInvalidRequestError`."""
-
-
-class ChatModelNotFoundError(ModelNotFoundError, langchain_errors.ModelNotFoundError):
-    """There is no such model; also LangChain's `ModelNotFoundError`."""
-
-
-class ChatTimeoutError(EngineTimeoutError, langchain_errors.ModelTimeoutError):
-    """A call did not finish in time; also LangChain's `ModelTimeoutError`, which may be retried."""
 
 
 class ChatConfKV(BaseChatModel):
@@ -310,9 +277,9 @@ class ChatConfKV(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        with _langchain_errors():
+        with langchain_errors_raised():
             turns = to_turns(messages, self._access)
-            return self._chat_result(self._engine().run(self._request(turns, stop, kwargs)))
+            return chat_result(self.model, self._engine().run(self._request(turns, stop, kwargs)))
 
     async def _agenerate(
         self,
@@ -321,9 +288,9 @@ class ChatConfKV(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        with _langchain_errors():
+        with langchain_errors_raised():
             turns = await self._aturns(messages)
-            return self._chat_result(await self._engine().arun(self._request(turns, stop, kwargs)))
+            return chat_result(self.model, await self._engine().arun(self._request(turns, stop, kwargs)))
 
     def _stream(
         self,
@@ -332,12 +299,12 @@ class ChatConfKV(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        with _langchain_errors():
+        with langchain_errors_raised():
             turns = to_turns(messages, self._access)
             stream = self._engine().submit(self._request(turns, stop, kwargs))
             try:
                 for event in stream:
-                    chunk = self._chunk(event)
+                    chunk = chat_chunk(self.model, event)
                     if chunk is not None:
                         yield chunk
             finally:
@@ -350,12 +317,12 @@ class ChatConfKV(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        with _langchain_errors():
+        with langchain_errors_raised():
             turns = await self._aturns(messages)
             stream = self._engine().submit_async(self._request(turns, stop, kwargs))
             try:
                 async for event in stream:
-                    chunk = self._chunk(event)
+                    chunk = chat_chunk(self.model, event)
                     if chunk is not None:
                         yield chunk
             finally:
@@ -377,7 +344,7 @@ class ChatConfKV(BaseChatModel):
         """
         if tools:
             raise NotImplementedError("ChatConfKV does not put tools into the prompt yet")
-        with _langchain_errors():
+        with langchain_errors_raised():
             return self._engine().count_tokens(to_turns(messages, self._access), self.chat_template_kwargs)
 
     @property
@@ -422,27 +389,7 @@ class ChatConfKV(BaseChatModel):
         return params
 
     def _resolve_model_profile(self) -> ModelProfile | None:
-        config = _model_config(self.model) if self.engine is None else None
-        profile = ModelProfile(
-            name=self.model,
-            text_inputs=True,
-            text_outputs=True,
-            image_outputs=False,
-            audio_inputs=False,
-            video_inputs=False,
-            pdf_inputs=False,
-            tool_calling=False,
-            structured_output=False,
-        )
-        if config is not None:
-            vision = "vision_config" in config
-            profile["image_inputs"] = profile["image_tool_message"] = vision
-            profile["image_url_inputs"] = vision and self.allow_image_urls
-            positions = config.get("text_config", config).get("max_position_embeddings")
-            if isinstance(positions, int):
-                profile["max_input_tokens"] = positions - 1
-                profile["max_output_tokens"] = min(self.max_tokens or positions, positions)
-        return profile
+        return None if self.engine is not None else model_profile(self.model, self.max_tokens, self.allow_image_urls)
 
     # ---- between LangChain and the engine
 
@@ -520,114 +467,6 @@ class ChatConfKV(BaseChatModel):
             raise TypeError(f"kv must be a CacheConfig, got {type(self.kv).__name__}")
         return self.kv
 
-    def _chat_result(self, result: Result) -> ChatResult:
-        metadata = self._metadata(result)
-        if result.logprobs:
-            metadata["logprobs"] = self._logprobs(result.logprobs)
-        message = AIMessage(content=result.text, usage_metadata=_usage(result), response_metadata=metadata)
-        info = {"finish_reason": result.finish_reason}
-        return ChatResult(generations=[ChatGeneration(message=message, generation_info=info)])
-
-    def _chunk(self, event: Any) -> ChatGenerationChunk | None:
-        from confkv_agents.engine.request import Delta, Result
-
-        if isinstance(event, Delta):
-            metadata = {"logprobs": self._logprobs(event.logprobs)} if event.logprobs else {}
-            return ChatGenerationChunk(message=AIMessageChunk(content=event.text, response_metadata=metadata))
-        if isinstance(event, Result):
-            message = AIMessageChunk(
-                content="",
-                usage_metadata=_usage(event),
-                response_metadata=self._metadata(event),
-                chunk_position="last",
-            )
-            return ChatGenerationChunk(message=message, generation_info={"finish_reason": event.finish_reason})
-        return None
-
-    def _metadata(self, result: Result) -> dict[str, Any]:
-        confkv: dict[str, Any] = {
-            "session": result.session,
-            "tokens_read": result.tokens_read,
-            "tokens_reused": result.tokens_reused,
-            "miss_at": result.miss_at,
-            "kv_bytes": result.kv_bytes,
-            "peak_kv_bytes": result.peak_kv_bytes,
-            "full_kv_bytes": result.full_kv_bytes,
-            "budget": result.budget.as_dict(),
-            "confidence": result.confidence.as_dict(),
-            "read_ms": round(result.read_ms, 1),
-            "decode_ms": round(result.decode_ms, 1),
-            "tokens_generated": result.tokens_generated,
-        }
-        if result.steps:
-            confkv["steps"] = [[round(step[0], 4), round(step[1], 2), step[2]] for step in result.steps]
-        return {
-            "model_name": self.model,
-            "model_provider": "confkv",
-            "finish_reason": result.finish_reason,
-            "confkv": confkv,
-        }
-
-    def _logprobs(self, entries: Sequence[Logprob]) -> dict[str, Any]:
-        """OpenAI's form."""
-        ids = sorted({entry.token_id for entry in entries} | {token for entry in entries for token, _ in entry.top})
-        texts = dict(zip(ids, self._engine().token_texts(ids), strict=True))
-        return {
-            "content": [
-                {
-                    **_logprob_entry(texts[entry.token_id], entry.logprob),
-                    "top_logprobs": [_logprob_entry(texts[token], value) for token, value in entry.top],
-                }
-                for entry in entries
-            ]
-        }
-
-
-def parse_bytes(text: str) -> int:
-    """Number of bytes of a text like "1.5GiB", "200 MB" or "1024".
-
-    Raises:
-        ValueError: The text is no amount of bytes.
-    """
-    hit = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-zA-Z]*)\s*", text)
-    if hit is None or hit[2].lower() not in _UNITS:
-        raise ValueError(f"{text!r} is no amount of memory; write it like '1.5GiB', '200MB' or 1073741824")
-    return int(float(hit[1]) * _UNITS[hit[2].lower()])
-
-
-_TRANSLATED: dict[type[ConfKVError], Callable[..., ConfKVError]] = {
-    PromptError: ChatPromptError,
-    ImageError: ChatImageError,
-    ModelNotFoundError: ChatModelNotFoundError,
-    EngineTimeoutError: ChatTimeoutError,
-}
-
-
-@contextmanager
-def _langchain_errors() -> Iterator[None]:
-    """Raise our errors as classes that LangChain knows too."""
-    try:
-        yield
-    except PromptTooLongError as error:
-        raise ChatPromptTooLongError(str(error), error.n_prompt, error.n_limit) from error
-    except ConfKVError as error:
-        if type(error) in _TRANSLATED:
-            raise _TRANSLATED[type(error)](str(error)) from error
-        raise
-
-
-def _usage(result: Result) -> UsageMetadata:
-    return UsageMetadata(
-        input_tokens=result.tokens_prompt,
-        output_tokens=result.tokens_generated,
-        total_tokens=result.tokens_prompt + result.tokens_generated,
-        input_token_details=InputTokenDetails(cache_creation=result.tokens_read, cache_read=result.tokens_reused),
-    )
-
-
-def _logprob_entry(text: str, logprob: float) -> dict[str, Any]:
-    return {"token": text, "logprob": logprob, "bytes": list(text.encode("utf-8", "replace"))}
-
 
 def _merged(first: Sequence[str] | None, second: Sequence[str] | str | None) -> list[str]:
     more = [second] if isinstance(second, str) else list(second or ())
@@ -639,20 +478,6 @@ def _thread_id() -> str | None:
     configurable = ensure_config().get("configurable") or {}
     thread_id = configurable.get("thread_id")
     return None if thread_id is None else str(thread_id)
-
-
-def _model_config(model: str) -> dict[str, Any] | None:
-    """The model's config.json if it lies on this disk; reads no weights and imports nothing heavy."""
-    folder = Path(model).expanduser()
-    if model == "embedded":
-        from confkv_agents.engine.weights import embedded_model
-
-        folder = embedded_model()
-    path = folder / "config.json"
-    if not path.is_file():
-        return None
-    config: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return config
 
 
 @remember

@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -126,10 +126,6 @@ class Engine:
     def text_ids(self, text: str) -> list[int]:
         """Token ids of plain text."""
         return self.call(lambda loaded, encoder: encoder.text_ids(text))
-
-    def token_texts(self, ids: Sequence[int]) -> list[str]:
-        """Text of each token by itself."""
-        return self.call(lambda loaded, encoder: [loaded.tokenizer.decode([token]) for token in ids])
 
     def sessions(self) -> list[SessionInfo]:
         """What the sessions hold, most recently used first."""

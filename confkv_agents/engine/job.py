@@ -194,7 +194,7 @@ class Job:
         token = self._sampler.choose(logits)
         self._ids.append(token)
         if self._request.logprobs:
-            entry = logprob_of(logits, token, self._request.top_logprobs)
+            entry = logprob_of(logits, token, self._request.top_logprobs, self._loaded.tokenizer.decode)
             self._logprobs.append(entry)
             self._unsent.append(entry)
         if token in self._loaded.eos_ids:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -38,11 +39,19 @@ class SamplingConfig:
 
 @dataclass(frozen=True)
 class Logprob:
-    """Natural log of a token's probability under the raw logits, with the likeliest alternatives."""
+    """Natural log of a token's probability under the raw logits.
+
+    Attributes:
+        token_id: The token.
+        text: What it says by itself.
+        logprob: The figure.
+        top: The likeliest tokens in its place.
+    """
 
     token_id: int
+    text: str
     logprob: float
-    top: tuple[tuple[int, float], ...] = ()
+    top: tuple[Logprob, ...] = ()
 
 
 class Sampler:
@@ -90,11 +99,20 @@ class Sampler:
         return int((drawn if order is None else order[drawn]).item())
 
 
-def logprob_of(logits: torch.Tensor, token_id: int, top: int) -> Logprob:
-    """Log probability of a token under raw logits `[V]`, and the `top` likeliest tokens with theirs."""
+def logprob_of(logits: torch.Tensor, token_id: int, top: int, decode: Callable[[list[int]], str]) -> Logprob:
+    """Log probability of a token, and the likeliest tokens with theirs.
+
+    Args:
+        logits: Raw next-token logits, `[V]`.
+        token_id: The token.
+        top: How many of the likeliest tokens to name.
+        decode: Turns ids into text.
+    """
     scores = logits.float().log_softmax(-1)
-    best: tuple[tuple[int, float], ...] = ()
+    best: tuple[Logprob, ...] = ()
     if top > 0:
         values, ids = scores.topk(min(top, scores.shape[-1]))
-        best = tuple(zip(ids.tolist(), values.tolist(), strict=True))
-    return Logprob(token_id, float(scores[token_id].item()), best)
+        best = tuple(
+            Logprob(other, decode([other]), value) for other, value in zip(ids.tolist(), values.tolist(), strict=True)
+        )
+    return Logprob(token_id, decode([token_id]), float(scores[token_id].item()), best)

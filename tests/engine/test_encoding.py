@@ -78,9 +78,7 @@ def test_a_system_turn_moves_into_the_user_turn_where_the_template_refuses_it() 
 def test_tool_results_are_user_turns_where_the_template_knows_no_tools() -> None:
     loaded = tiny_llama(STRICT)
     call = {"name": "look", "arguments": {"at": "it"}, "id": "a12345678"}
-    prompt = encode(
-        loaded, user("Hi"), Turn("assistant", (), (call,)), Turn("tool", ("seen",), name="look")
-    )
+    prompt = encode(loaded, user("Hi"), Turn("assistant", (), (call,)), Turn("tool", ("seen",), name="look"))
     text = decode(loaded, prompt)
     assert '<tool_call>\n{"name": "look", "arguments": {"at": "it"}}\n</tool_call>' in text
     assert "<|im_start|>user\nResult of look:\nseen<|im_end|>" in text

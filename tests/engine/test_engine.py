@@ -337,9 +337,7 @@ def test_a_request_that_can_never_fit_the_memory_bound_is_refused_before_it_is_r
 
 
 def test_requests_wait_for_memory_that_others_hold(engine: Engine) -> None:
-    streams = [
-        engine.submit(request(user(f"{number} {LONG}"), max_tokens=8, kv_memory=600_000)) for number in range(5)
-    ]
+    streams = [engine.submit(request(user(f"{number} {LONG}"), max_tokens=8, kv_memory=600_000)) for number in range(5)]
     assert all(list(stream)[-1].tokens_generated == 8 for stream in streams)
 
 
@@ -347,8 +345,8 @@ def test_logprobs_of_a_greedy_answer_are_the_largest(engine: Engine) -> None:
     result = engine.run(request(user("Hi"), logprobs=True, top_logprobs=3))
     assert len(result.logprobs) == result.tokens_generated
     for token, entry in zip(result.token_ids, result.logprobs, strict=True):
-        assert entry.token_id == token == entry.top[0][0]
-        assert entry.logprob == pytest.approx(entry.top[0][1])
+        assert entry.token_id == token == entry.top[0].token_id
+        assert entry.logprob == pytest.approx(entry.top[0].logprob)
 
 
 def test_counting_tokens_equals_what_a_request_reads(engine: Engine) -> None:
@@ -369,9 +367,7 @@ def picture(color: str) -> Picture:
 
 
 @pytest.mark.parametrize("cache", [FULL, CacheConfig(policy="confkv", budget=400, chunk=16)])
-def test_a_picture_per_turn_is_read_once_and_answers_equal_cold_ones(
-    vlm_engine: Engine, cache: CacheConfig
-) -> None:
+def test_a_picture_per_turn_is_read_once_and_answers_equal_cold_ones(vlm_engine: Engine, cache: CacheConfig) -> None:
     loaded = vlm_engine.load()
     encoded = 0
     features = loaded.model.get_image_features

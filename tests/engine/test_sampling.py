@@ -50,11 +50,12 @@ def test_the_same_seed_gives_the_same_tokens_and_leaves_the_global_generator_alo
 
 
 def test_logprobs_are_of_the_raw_distribution() -> None:
-    entry = logprob_of(LOGITS, 2, top=2)
+    entry = logprob_of(LOGITS, 2, top=2, decode=str)
     expected = LOGITS.log_softmax(-1)
     assert entry.logprob == pytest.approx(expected[2].item())
-    assert [token for token, _ in entry.top] == [1, 2]
-    assert entry.top[0][1] == pytest.approx(expected[1].item())
+    assert [other.token_id for other in entry.top] == [1, 2]
+    assert [entry.text, *(other.text for other in entry.top)] == ["[2]", "[1]", "[2]"]
+    assert entry.top[0].logprob == pytest.approx(expected[1].item())
 
 
 @pytest.mark.parametrize("bad", [{"temperature": -1.0}, {"top_p": 0.0}, {"top_p": 1.5}, {"top_k": -1}])
