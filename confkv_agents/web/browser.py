@@ -37,6 +37,8 @@ T = TypeVar("T")
 
 START_DEADLINE = 60.0
 CLOSE_DEADLINE = 5.0
+_STEADY_PICTURES = ["--disable-partial-raster", "--disable-checker-imaging"]
+"""Without these two, scaled pictures differ by a shade between two screenshots of one page."""
 _start_lock = threading.Lock()  # the driver is recognised as the child that appeared while the lock was held
 
 
@@ -48,9 +50,7 @@ class _Worker:
     channel: str | None
     headless: bool
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
-    requests: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = field(
-        default_factory=queue.SimpleQueue
-    )
+    requests: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = field(default_factory=queue.SimpleQueue)
     browser: PlaywrightBrowser | None = None
     driver: psutil.Process | None = None
     broken: bool = False
@@ -90,6 +90,7 @@ class _Worker:
                     executable_path=self.executable,
                     channel=self.channel,
                     headless=self.headless,
+                    args=_STEADY_PICTURES,
                     env={**os.environ, processes.MARK: self.mark},
                     handle_sigint=False,
                     handle_sigterm=False,
@@ -120,12 +121,7 @@ class _Worker:
 
     @property
     def alive(self) -> bool:
-        return (
-            not self.broken
-            and self.thread.is_alive()
-            and self.browser is not None
-            and self.browser.is_connected()
-        )
+        return not self.broken and self.thread.is_alive() and self.browser is not None and self.browser.is_connected()
 
     def kill(self) -> None:
         """End every process of this browser at once; calls in flight fail and the thread ends."""
@@ -134,9 +130,7 @@ class _Worker:
         tree = processes.marked_processes(self.mark) + processes.descendants(self.driver)[1:]
         processes.end(list({process.pid: process for process in tree}.values()))
         if threading.current_thread() is not self.thread:
-            self.thread.join(
-                CLOSE_DEADLINE / 2
-            )  # with Chromium gone the calls in flight fail and the driver stops
+            self.thread.join(CLOSE_DEADLINE / 2)  # with Chromium gone the calls in flight fail and the driver stops
         processes.end(processes.marked_processes(self.mark) + processes.descendants(self.driver))
 
     def close(self) -> None:
@@ -162,9 +156,7 @@ class Browser:
         BrowserNotFoundError: No Chromium was found, on first use.
     """
 
-    def __init__(
-        self, executable: str | Path | None = None, *, headless: bool = True, max_contexts: int = 200
-    ) -> None:
+    def __init__(self, executable: str | Path | None = None, *, headless: bool = True, max_contexts: int = 200) -> None:
         self._executable = str(executable) if executable is not None else None
         self._headless = headless
         self._max_contexts = max_contexts
@@ -230,8 +222,7 @@ class Browser:
                 raise
             worker.kill()
             raise InfraError(
-                f"the browser did not answer within {timeout:g} s and was stopped; "
-                "the next episode gets a fresh one"
+                f"the browser did not answer within {timeout:g} s and was stopped; the next episode gets a fresh one"
             ) from None
         except ConfKVError:
             raise

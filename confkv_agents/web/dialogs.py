@@ -57,9 +57,7 @@ class Dialogs:
         else:
             answer, self._next = self._next or Answer(accept=False), None
             accept, text = answer.accept, answer.text
-        self._records.append(
-            DialogRecord(dialog.type, clean(dialog.message), "accepted" if accept else "dismissed")
-        )
+        self._records.append(DialogRecord(dialog.type, clean(dialog.message), "accepted" if accept else "dismissed"))
         try:
             if accept:
                 dialog.accept(text if dialog.type == "prompt" else None)

@@ -210,9 +210,7 @@ class WebEnv:
         if not missing:
             return
         if not self._own_sites:
-            raise SiteError(
-                f"{task.source}: task {task.task_id} needs the sites {', '.join(missing)}; add them"
-            )
+            raise SiteError(f"{task.source}: task {task.task_id} needs the sites {', '.join(missing)}; add them")
         self.sites.add_installed(missing, seed)
 
     def step(self, action: str) -> StepResult:

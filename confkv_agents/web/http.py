@@ -55,9 +55,7 @@ def sign_in(url: str, path: str, fields: Mapping[str, str], deadline: float = 10
         SiteError: No answer in time, an error status, or no cookie.
     """
     jar = CookieJar()
-    opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(jar)
-    )
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(jar))
     try:
         opener.open(url + path, data=urlencode(fields).encode(), timeout=deadline).close()
     except urllib.error.HTTPError as error:

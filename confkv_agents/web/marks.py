@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from PIL import Image, ImageDraw, ImageFont
+from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from confkv_agents.web.observation import Element, ObservationConfig, Picture
 from confkv_agents.web.tree import Box
@@ -28,10 +29,18 @@ _COLOURS = (
 )
 _FONT_SIZE = 13
 _PADDING = 2
+_SHADE = 4  # of 255
 _MIN_BOX = 4.0
+_MARGIN = 2.0  # so that the frame does not run through the words
 
-PagePicture = tuple[str, Box]
-"""Alternative text and place of a picture."""
+
+@dataclass(frozen=True)
+class PagePicture:
+    """A picture of the page: alternative text, place, and the place of what a click on it reaches."""
+
+    alt: str
+    box: Box
+    owner: Box
 
 
 def draw_marks(screenshot: bytes, elements: Sequence[Element]) -> bytes:
@@ -51,9 +60,9 @@ def draw_marks(screenshot: bytes, elements: Sequence[Element]) -> bytes:
     for element in elements:
         if element.box is None or min(element.box.width, element.box.height) < _MIN_BOX:
             continue
-        left, top = max(0.0, element.box.x), max(0.0, element.box.y)
-        right = min(image.width - 1.0, element.box.x + element.box.width)
-        bottom = min(image.height - 1.0, element.box.y + element.box.height)
+        left, top = max(0.0, element.box.x - _MARGIN), max(0.0, element.box.y - _MARGIN)
+        right = min(image.width - 1.0, element.box.x + element.box.width + _MARGIN)
+        bottom = min(image.height - 1.0, element.box.y + element.box.height + _MARGIN)
         if right - left >= 1 and bottom - top >= 1:
             boxes.append((element.id, (left, top, right, bottom)))
     for number, box in boxes:
@@ -110,6 +119,17 @@ def _shared(first: tuple[float, float, float, float], second: tuple[float, float
     return max(0.0, width) * max(0.0, height)
 
 
+def look_alike(first: bytes, second: bytes) -> bool:
+    """Whether two screenshots show the same, apart from shades that the eye does not see."""
+    if first == second:
+        return True
+    one, other = (Image.open(io.BytesIO(png)).convert("RGB") for png in (first, second))
+    if one.size != other.size:
+        return False
+    extremes = ImageChops.difference(one, other).getextrema()
+    return all(high <= _SHADE for _, high in extremes)  # type: ignore[misc]
+
+
 def cut_pictures(
     screenshot: bytes, found: Sequence[PagePicture], elements: Sequence[Element], config: ObservationConfig
 ) -> tuple[Picture, ...]:
@@ -122,14 +142,16 @@ def cut_pictures(
         return ()
     image = Image.open(io.BytesIO(screenshot)).convert("RGB")
     window = Box(0, 0, image.width, image.height)
-    usable = []
-    for alt, box in found:
-        area = box.width * box.height
-        if min(box.width, box.height) >= config.min_picture and box.overlap(window) > area / 2:
-            usable.append((alt, box))
-    largest = sorted(usable, key=lambda picture: -picture[1].width * picture[1].height)[: config.pictures]
+    usable = [
+        picture
+        for picture in found
+        if min(picture.box.width, picture.box.height) >= config.min_picture
+        and picture.box.overlap(window) > picture.box.width * picture.box.height / 2
+    ]
+    largest = sorted(usable, key=lambda picture: -picture.box.width * picture.box.height)[: config.pictures]
     pictures = []
-    for alt, box in (picture for picture in usable if picture in largest):
+    for picture in (picture for picture in usable if picture in largest):
+        box = picture.box
         crop = image.crop(
             (
                 round(max(0, box.x)),
@@ -139,20 +161,18 @@ def cut_pictures(
             )
         )
         crop.thumbnail((config.max_picture, config.max_picture))
-        pictures.append(Picture(_png(crop), alt, _owner(box, elements)))
+        pictures.append(Picture(_png(crop), picture.alt, _owner(picture, elements)))
     return tuple(pictures)
 
 
-def _owner(box: Box, elements: Sequence[Element]) -> int | None:
-    """The element that lies on the picture: the smallest that shares 60 % of the smaller of both."""
-    best, size = None, float("inf")
+def _owner(picture: PagePicture, elements: Sequence[Element]) -> int | None:
+    """The element that a click on the picture reaches: the one in the owner's place, within rounding."""
     for element in elements:
-        if element.box is None:
-            continue
-        area = element.box.width * element.box.height
-        if element.box.overlap(box) >= 0.6 * min(area, box.width * box.height) and area < size:
-            best, size = element.id, area
-    return best
+        if element.box is not None and all(
+            abs(mine - its) <= 1.5 for mine, its in zip(element.box, picture.owner, strict=True)
+        ):
+            return element.id
+    return None
 
 
 def _png(image: Image.Image) -> bytes:

@@ -77,9 +77,7 @@ class AllowList:
         """The allowed hosts, for messages."""
         if self.unlimited:
             return "every host"
-        return (
-            ", ".join(host for host in self.hosts if not host.startswith(("localhost", "[::1]"))) or "no host"
-        )
+        return ", ".join(host for host in self.hosts if not host.startswith(("localhost", "[::1]"))) or "no host"
 
     def context_options(self) -> dict[str, Any]:
         """Options for Playwright's `new_context` that enforce the list."""

@@ -49,9 +49,7 @@ class ObservationConfig:
         if self.max_tokens < 100:
             raise ConfigError(f"max_tokens is {self.max_tokens}; a page needs at least 100")
         if min(self.max_name, self.max_options, self.min_picture, self.max_picture) < 1 or self.pictures < 0:
-            raise ConfigError(
-                "max_name, max_options, min_picture, max_picture must be positive, pictures not negative"
-            )
+            raise ConfigError("max_name, max_options, min_picture, max_picture must be positive, pictures not negative")
 
 
 @dataclass(frozen=True)

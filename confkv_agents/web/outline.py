@@ -123,9 +123,7 @@ def _visit(node: Node, depth: int, clip: Box, inside: Node | None) -> Iterator[L
             box=node.box,
             value=_value(node),
             states=_states(node),
-            options=tuple(
-                option.name for option in node.walk() if option.role == "option" and not option.ref
-            ),
+            options=tuple(option.name for option in node.walk() if option.role == "option" and not option.ref),
             url=node.url,
         )
         named = Node(node.role, name=name)
@@ -147,9 +145,7 @@ def _visit(node: Node, depth: int, clip: Box, inside: Node | None) -> Iterator[L
     if node.role in _LEAF_ROLES:
         name = node.name or _text_of(node)
         if name and not _told_by(inside, name) and not _told_below(node, name):
-            yield Line(
-                _LEAF_ROLES[node.role], name, depth, box=node.box, value=_value(node) if node.name else ""
-            )
+            yield Line(_LEAF_ROLES[node.role], name, depth, box=node.box, value=_value(node) if node.name else "")
         said = Node(node.role, name=name) if name else inside
         for child in node.children:
             yield from _visit(child, depth + 1, clip, said)
@@ -199,9 +195,7 @@ def _text_of(node: Node) -> str:
     """All text below a node, in order."""
     parts: list[str] = []
     for current in node.walk():
-        text = current.value or (
-            current.name if current.role in ("text", "img") or not current.children else ""
-        )
+        text = current.value or (current.name if current.role in ("text", "img") or not current.children else "")
         if current is node and not current.value:
             text = current.name if not current.children else ""
         if text and (not parts or parts[-1] != text):
@@ -211,9 +205,7 @@ def _text_of(node: Node) -> str:
 
 def _value(node: Node) -> str:
     if node.role in EDITABLE:
-        chosen = [
-            child.name for child in node.walk() if child.role == "option" and "selected" in child.states
-        ]
+        chosen = [child.name for child in node.walk() if child.role == "option" and "selected" in child.states]
         if chosen:
             return ", ".join(chosen)
         return node.value or " ".join(child.name for child in node.children if child.role == "text")

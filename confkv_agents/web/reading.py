@@ -29,7 +29,13 @@ _LOOK = """() => {
     const box = image.getBoundingClientRect();
     const shown = image.complete && image.naturalWidth > 0 &&
       (!image.checkVisibility || image.checkVisibility({visibilityProperty: true, opacityProperty: true}));
-    return shown ? [image.alt || image.title || '', box.x, box.y, box.width, box.height] : null;
+    if (!shown) return null;
+    const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+    const way = 'a,button,input,[role],[onclick]';
+    const owner = (hit && hit.closest(way)) || image.closest(way);
+    const at = owner ? owner.getBoundingClientRect() : {x: 0, y: 0, width: 0, height: 0};
+    const words = image.alt || image.title || '';
+    return [words, box.x, box.y, box.width, box.height, at.x, at.y, at.width, at.height];
   }).filter(picture => picture && picture[3] > 0 && picture[2] < innerHeight && picture[2] + picture[4] > 0);
   return {title: document.title, top: Math.round(root.scrollTop), height: innerHeight,
           total: root.scrollHeight, pictures: pictures};
@@ -87,7 +93,7 @@ def read_page(page: Page) -> Reading:
             page.wait_for_timeout(200)
             continue
         pictures = tuple(
-            (clean(str(alt)), Box(x, y, width, height)) for alt, x, y, width, height in look["pictures"]
+            PagePicture(clean(str(alt)), Box(*numbers[:4]), Box(*numbers[4:])) for alt, *numbers in look["pictures"]
         )
         return Reading(
             root,

@@ -16,6 +16,7 @@ from confkv_agents.web.dialogs import Dialogs
 from confkv_agents.web.dialogs import describe as describe_dialog
 from confkv_agents.web.evaluators import Check, EvaluationInput, EvaluatorPage, evaluate
 from confkv_agents.web.http import sign_in
+from confkv_agents.web.marks import look_alike
 from confkv_agents.web.network import AllowList, host_of
 from confkv_agents.web.observation import DialogRecord, Observation, Tab
 from confkv_agents.web.reading import Reading, read_page
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from confkv_agents.web.tasks import Task
 
 logger = logging.getLogger(__name__)
+
+_TRIES = 5  # tabs may open and close while they are read
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,7 @@ class Session:
             if url == "about:blank":
                 continue
             if not self._allow.allows(url):
-                raise InfraError(
-                    f"start page {url} is outside of {self._allow.describe()}; add it to allow_hosts"
-                )
+                raise InfraError(f"start page {url} is outside of {self._allow.describe()}; add it to allow_hosts")
             try:
                 answer = page.goto(url, wait_until="commit", timeout=self._limits.navigation * 1000)
             except Error as error:
@@ -150,12 +151,9 @@ class Session:
         return self._look(outcome, error)
 
     def _look(self, outcome: str, error: str | None) -> Glance:
-        self._check_alive()
-        remark = settle(self._tabs.active, self._traffic, self._limits)
-        self._check_alive()
         before = self._reading
-        after = self._reading = read_page(self._tabs.active)
-        self._check_alive()
+        remark, after = self._settle_and_read()
+        self._reading = after
         dialogs = tuple(self._dialogs.take())
         parts = [outcome] if outcome else []
         if error is not None:
@@ -174,17 +172,33 @@ class Session:
                 parts.append("nothing on the page changed")
         return Glance(after, self._tab_list(after), "; ".join(parts), error, dialogs)
 
+    def _settle_and_read(self) -> tuple[str, Reading]:
+        from playwright.sync_api import Error
+
+        for _ in range(_TRIES):
+            self._check_alive()
+            page = self._tabs.active
+            try:
+                remark = settle(page, self._traffic, self._limits)
+                self._check_alive()
+                if page.is_closed() or self._tabs.active is not page:
+                    continue  # another tab took over
+                reading = read_page(page)
+                if self._tabs.active is page:
+                    return remark, reading
+            except Error as error:
+                self._check_alive()
+                if not page.is_closed():
+                    raise InfraError(f"the page cannot be read: {first_line(error)}") from error
+        raise InfraError("tabs keep opening and closing while they are read")
+
     def _check_alive(self) -> None:
         if self._tabs.crashed:
             raise InfraError("the page's renderer crashed")
 
     def _refusals(self) -> list[str]:
         found, self._blocked[:] = list(self._blocked), []
-        parts = [
-            f"{quote(host_of(url), 80)} is not part of this task and was not opened"
-            for url, top in found
-            if top
-        ]
+        parts = [f"{quote(host_of(url), 80)} is not part of this task and was not opened" for url, top in found if top]
         hosts = {host_of(url) for url, top in found if not top} - self._told_hosts
         self._told_hosts |= hosts
         if hosts:
@@ -230,11 +244,9 @@ def _without_fragment(url: str) -> str:
 
 
 def _same(before: Reading, after: Reading) -> bool:
-    return (
-        before.snapshot == after.snapshot
-        and before.url == after.url
-        and before.screenshot == after.screenshot
-    )
+    if before.snapshot != after.snapshot or before.url != after.url:
+        return False
+    return look_alike(before.screenshot, after.screenshot)
 
 
 def _should_change(outcome: str) -> bool:

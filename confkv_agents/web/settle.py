@@ -7,6 +7,7 @@ document has been still for a moment.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -114,10 +115,12 @@ def settle(page: Page, traffic: Traffic, limits: SettleLimits = DEFAULT_LIMITS) 
             page.wait_for_timeout(15)
         if traffic.navigating:
             traffic.forget()
+            _stop_loading(page)
             return f"the page did not arrive within {limits.navigation:g} s"
         try:
             page.wait_for_load_state("domcontentloaded", timeout=limits.navigation * 1000)
         except TimeoutError:
+            _stop_loading(page)
             return f"the page was still loading after {limits.navigation:g} s"
         try:
             end = time.monotonic() + limits.still
@@ -133,3 +136,13 @@ def settle(page: Page, traffic: Traffic, limits: SettleLimits = DEFAULT_LIMITS) 
         if not traffic.navigating:
             return ""
     return "the page keeps loading other pages"
+
+
+def _stop_loading(page: Page) -> None:
+    """Give up on what is loading: Playwright's calls would wait for it, some of them without a bound."""
+    from playwright.sync_api import Error
+
+    with contextlib.suppress(Error):
+        session = page.context.new_cdp_session(page)
+        session.send("Page.stopLoading")
+        session.detach()

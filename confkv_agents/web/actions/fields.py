@@ -56,9 +56,7 @@ def _fill(context: ActionContext, number: int | None, text: str) -> tuple[Elemen
     try:
         locator.fill(text, timeout=PATIENCE_MS)
         holds = (
-            locator.inner_text(timeout=PATIENCE_MS)
-            if found["editable"]
-            else locator.input_value(timeout=PATIENCE_MS)
+            locator.inner_text(timeout=PATIENCE_MS) if found["editable"] else locator.input_value(timeout=PATIENCE_MS)
         )
     except Error as error:
         raise ActionError(f"{element} could not be filled: {reason(error)}") from error

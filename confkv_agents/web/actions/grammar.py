@@ -110,13 +110,10 @@ _FORMS: dict[str, tuple[str, ...]] = {
     "close_tab": (r"(?:\s*\[\s*\])?",),
 }
 _COMPILED = {
-    verb: tuple(re.compile(form, re.DOTALL | re.IGNORECASE) for form in forms)
-    for verb, forms in _FORMS.items()
+    verb: tuple(re.compile(form, re.DOTALL | re.IGNORECASE) for form in forms) for verb, forms in _FORMS.items()
 }
 _START = re.compile(
-    r"^[ \t>*-]*(?:action\s*:)?[ \t]*[`*]{0,3}[ \t]*("
-    + "|".join(sorted(VERBS, key=len, reverse=True))
-    + r")\b",
+    r"^[ \t>*-]*(?:action\s*:)?[ \t]*[`*]{0,3}[ \t]*(" + "|".join(sorted(VERBS, key=len, reverse=True)) + r")\b",
     re.MULTILINE | re.IGNORECASE,
 )
 _FENCE = re.compile(r"```[\w-]*[ \t]*\n?(.*?)```", re.DOTALL)
@@ -141,9 +138,7 @@ def parse_action(text: str) -> Action:
 
 def _last_action(text: str) -> Action | None:
     starts = list(_START.finditer(text))
-    if (
-        starts and not text[: starts[0].start()].strip()
-    ):  # the whole of it may be one action over several lines
+    if starts and not text[: starts[0].start()].strip():  # the whole of it may be one action over several lines
         action = _parse_one(starts[0][1].lower(), text[starts[0].end(1) :])
         if action is not None:
             return action

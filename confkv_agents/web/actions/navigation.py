@@ -20,15 +20,11 @@ def goto(context: ActionContext, action: Action) -> str:
         raise ActionError("goto needs an address: goto [url]")
     if url.startswith(("/", "?", "#", "./")):
         if not context.page.url.startswith("http"):
-            raise ActionError(
-                f"{quote(url)} has no host, and neither has the current page; write the whole address"
-            )
+            raise ActionError(f"{quote(url)} has no host, and neither has the current page; write the whole address")
         url = urljoin(context.page.url, url)
     elif "://" not in url and not url.startswith(("about:", "data:", "javascript:", "file:", "chrome:")):
         url = context.sites.resolve("http://" + url)
-    if url != "about:blank" and (
-        url.startswith(("data:", "blob:", "about:")) or not context.allow.allows(url)
-    ):
+    if url != "about:blank" and (url.startswith(("data:", "blob:", "about:")) or not context.allow.allows(url)):
         here = context.sites.show(context.allow.describe())
         raise ActionError(f"{quote(host_of(url))} is not part of this task; pages here: {here}")
     shown = context.sites.show(url)
@@ -67,9 +63,7 @@ def _travel(context: ActionContext, step: int) -> str:
         move = page.go_back if step < 0 else page.go_forward
         answer = move(wait_until="commit", timeout=context.navigation_ms)
     except TimeoutError as error:
-        raise ActionError(
-            f"the {word} page did not answer within {context.navigation_ms / 1000:g} s"
-        ) from error
+        raise ActionError(f"the {word} page did not answer within {context.navigation_ms / 1000:g} s") from error
     except Error as error:
         raise ActionError(f"the {word} page could not be opened: {reason(error)}") from error
     if answer is None and page.url == before:

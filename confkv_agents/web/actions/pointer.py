@@ -77,9 +77,7 @@ def _clear_path(context: ActionContext, element: Element, locator: Locator) -> d
         raise ActionError(f"{element} is not visible")
     if found["state"] == "covered":
         role, words = found["cover"]
-        raise ActionError(
-            f"{element} is covered by {role} {quote(clean(words), 60)}; close that or move it first"
-        )
+        raise ActionError(f"{element} is covered by {role} {quote(clean(words), 60)}; close that or move it first")
     return found
 
 

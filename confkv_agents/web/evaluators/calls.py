@@ -56,9 +56,7 @@ def parse_call(text: str, *, allow_page: bool = True) -> HelperCall:
         elif isinstance(argument, ast.Name) and argument.id == PageArgument.PAGE.value and allow_page:
             arguments.append(PageArgument.PAGE)
         else:
-            raise CallError(
-                f"func: arguments of {name} are texts in quotes{' or __page__' if allow_page else ''}"
-            )
+            raise CallError(f"func: arguments of {name} are texts in quotes{' or __page__' if allow_page else ''}")
     given = tuple("page" if argument is PageArgument.PAGE else "text" for argument in arguments)
     if given != signature.arguments:
         raise CallError(f"func: {name} takes ({', '.join(signature.arguments)}), not ({', '.join(given)})")

@@ -75,9 +75,7 @@ def _evaluate(page: EvaluatorPage, script: str, argument: Any, otherwise: Any) -
 
 
 def _query_text(given: EvaluationInput, page: EvaluatorPage, selector: str) -> str:
-    script = (
-        "selector => { const node = document.querySelector(selector); return node ? node.textContent : ''; }"
-    )
+    script = "selector => { const node = document.querySelector(selector); return node ? node.textContent : ''; }"
     return str(_evaluate(page, script, selector, ""))
 
 

@@ -93,18 +93,14 @@ def _compare(task: Task, target: HtmlTarget, name: str, selected: Any, url: str)
         for index, entry in enumerate(required.must_exclude):
             ok = not includes(entry, text, dialect, tokenize=True)[0]
             expected = f"not {entry}"
-            checks.append(
-                Check(f"{name}.must_exclude[{index}]", expected, got, ok, _why(ok, "excludes", where))
-            )
+            checks.append(Check(f"{name}.must_exclude[{index}]", expected, got, ok, _why(ok, "excludes", where)))
         return checks
     if required.required_values is not None:
         number = whole_number(selected) if isinstance(selected, str) else selected
         checks = []
         for index, entry in enumerate(required.required_values):
             ok = isinstance(number, int | float) and any(satisfies(number, each) for each in entry.split(OR))
-            checks.append(
-                Check(f"{name}.required_values[{index}]", entry, got, ok, _why(ok, "satisfies", where))
-            )
+            checks.append(Check(f"{name}.required_values[{index}]", entry, got, ok, _why(ok, "satisfies", where)))
         return checks
     raise TaskError(f"{task.source}: task {task.task_id}: {name} with fuzzy_match needs a model as judge")
 

@@ -39,8 +39,6 @@ SIGNATURES: dict[str, Signature] = {
     "shopping_get_sku_latest_review_title": Signature(("text",)),
     "reddit_get_post_url": Signature(("text",)),
     "reddit_get_latest_comment_content_by_username": Signature(("page", "text"), _POSTMILL),
-    "reddit_get_parent_comment_username_of_latest_comment_by_username": Signature(
-        ("page", "text"), _POSTMILL
-    ),
+    "reddit_get_parent_comment_username_of_latest_comment_by_username": Signature(("page", "text"), _POSTMILL),
     "gitlab_get_project_memeber_role": Signature(("page", "text"), _GITLAB),
 }

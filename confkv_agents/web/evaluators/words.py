@@ -12,28 +12,7 @@ from typing import Any
 
 _INEQUALITY = re.compile(r"\s*(<=|>=|==|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 _TOLERANCE = 1e-8
-_ABBREVIATIONS = frozenset(
-    (
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "sr",
-        "jr",
-        "st",
-        "ave",
-        "vs",
-        "etc",
-        "inc",
-        "ltd",
-        "co",
-        "corp",
-        "no",
-        "vol",
-    )
-    + ("oz", "lb", "ft", "fig", "al", "e.g", "i.e", "u.s", "a.m", "p.m")
-)
+_ABBREVIATIONS = "mr mrs ms dr prof sr jr st ave vs etc inc ltd co corp no vol oz lb ft fig al e.g i.e u.s a.m p.m"
 
 
 def clean_answer(text: str, dialect: str) -> str:
@@ -57,7 +36,7 @@ def _tokenizers() -> tuple[Any, Any]:
     )
 
     parameters = PunktParameters()
-    parameters.abbrev_types |= _ABBREVIATIONS
+    parameters.abbrev_types |= set(_ABBREVIATIONS.split())
     return PunktSentenceTokenizer(parameters), NLTKWordTokenizer()
 
 

@@ -25,9 +25,7 @@ EvalType = Literal["string_match", "url_match", "program_html", "page_image_quer
 
 _INEQUALITY = re.compile(r"\s*(<=|>=|==|<|>)\s*-?\d+(\.\d+)?\s*")
 _DIALECT_WORDS = {
-    "vwa": {
-        "string": {"exact_match", "must_include", "must_exclude", "required_values", "one_of", "fuzzy_match"}
-    },
+    "vwa": {"string": {"exact_match", "must_include", "must_exclude", "required_values", "one_of", "fuzzy_match"}},
     "webarena": {"string": {"exact_match", "must_include", "fuzzy_match"}},
 }
 _PAGE_WORDS = {

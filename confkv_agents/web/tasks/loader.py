@@ -17,9 +17,7 @@ from confkv_agents.web.tasks.models import PLACEHOLDER, PUBLIC_SITES, Task
 Dialect = Literal["vwa", "webarena"]
 
 
-def load_tasks(
-    path: str | Path, dialect: Dialect = "vwa", *, sites: Iterable[str] | None = None
-) -> list[Task]:
+def load_tasks(path: str | Path, dialect: Dialect = "vwa", *, sites: Iterable[str] | None = None) -> list[Task]:
     """Read one task, an array of tasks, or every `*.json` below a folder.
 
     Placeholders stay in place; `Task.resolved` replaces them once the sites run. Tasks that need what this

@@ -61,6 +61,8 @@ class Extension(BaseModel):
     seed: int | None = None
     max_steps: int | None = Field(default=None, ge=1)
     oracle: tuple[OracleAction, ...] = ()
+    near_miss: tuple[OracleAction, ...] = ()
+    """A plausible wrong solution, which the evaluation must refuse."""
 
 
 def _split_pages(value: Any) -> Any:
@@ -90,9 +92,7 @@ class Task(BaseModel):
     sites: tuple[str, ...] = Field(min_length=1)
     task_id: int | str = 0
     intent: str = Field(min_length=1)
-    start_urls: Annotated[tuple[str, ...], BeforeValidator(_split_pages)] = Field(
-        alias="start_url", min_length=1
-    )
+    start_urls: Annotated[tuple[str, ...], BeforeValidator(_split_pages)] = Field(alias="start_url", min_length=1)
     images: Annotated[tuple[str, ...], BeforeValidator(_to_list)] = Field(default=(), alias="image")
     evaluation: Evaluation = Field(alias="eval")
     require_login: bool = False
@@ -176,9 +176,7 @@ class Task(BaseModel):
     def require_supported(self) -> None:
         """Raise TaskError, naming the reasons, when the task cannot be scored here."""
         if self.unsupported:
-            raise TaskError(
-                f"{self.source}: task {self.task_id} cannot be run: {'; '.join(self.unsupported)}"
-            )
+            raise TaskError(f"{self.source}: task {self.task_id} cannot be run: {'; '.join(self.unsupported)}")
 
     def resolved(self, placeholders: Mapping[str, str]) -> Self:
         """The same task with addresses in place of placeholders.
@@ -219,9 +217,7 @@ class Task(BaseModel):
         sites: frozenset[str] | None = None,
     ) -> Self:
         """Build a task from a parsed object; raises pydantic's ValidationError, which the loader explains."""
-        known = {
-            key: value for key, value in raw.items() if key not in ("dialect", "source", "sha256", "many")
-        }
+        known = {key: value for key, value in raw.items() if key not in ("dialect", "source", "sha256", "many")}
         task = cls.model_validate(
             known | {"dialect": dialect, "source": source, "sha256": sha256, "many": many},
             context={"dialect": dialect, "sites": sites},
