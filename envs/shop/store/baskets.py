@@ -37,9 +37,7 @@ class Basket:
 
 def basket_count(db: sqlite3.Connection, cart_id: int | None) -> int:
     """Number of pieces in a cart."""
-    row = db.execute(
-        "SELECT COALESCE(SUM(quantity), 0) FROM cart_item WHERE cart_id = ?", (cart_id,)
-    ).fetchone()
+    row = db.execute("SELECT COALESCE(SUM(quantity), 0) FROM cart_item WHERE cart_id = ?", (cart_id,)).fetchone()
     return int(row[0])
 
 
@@ -69,9 +67,7 @@ def _covers(coupon: sqlite3.Row, line: Any) -> bool:
 
 def find_coupon(db: sqlite3.Connection, code: str) -> sqlite3.Row | None:
     """The coupon with this code, whatever the case of its letters."""
-    row: sqlite3.Row | None = db.execute(
-        "SELECT * FROM coupon WHERE code = ?", (code.strip().upper(),)
-    ).fetchone()
+    row: sqlite3.Row | None = db.execute("SELECT * FROM coupon WHERE code = ?", (code.strip().upper(),)).fetchone()
     return row
 
 
@@ -97,9 +93,7 @@ def open_cart(db: sqlite3.Connection, cart_id: int | None, customer_id: int | No
     return made
 
 
-def add_to_cart(
-    db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, size: str, quantity: int
-) -> str | None:
+def add_to_cart(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, size: str, quantity: int) -> str | None:
     """Put pieces of a product into a cart; returns what is wrong, or None."""
     there = db.execute(
         "SELECT COALESCE(SUM(quantity), 0) FROM cart_item WHERE cart_id = ? AND product_id = ?",

@@ -45,9 +45,7 @@ class Listing:
         """The query string of this list with some parameters changed."""
         now = {**self.keep, **self.chosen, "sort": self.sort, "page": self.page} | changes
         kept = {
-            k: v
-            for k, v in now.items()
-            if v not in ("", None) and (k, v) not in (("sort", "position"), ("page", 1))
+            k: v for k, v in now.items() if v not in ("", None) and (k, v) not in (("sort", "position"), ("page", 1))
         }
         return "?" + urlencode(kept)
 
@@ -101,9 +99,7 @@ def search(db: sqlite3.Connection, text: str) -> list[sqlite3.Row]:
     return [item[3] for item in found if -item[0] == most]
 
 
-def list_products(
-    products: list[sqlite3.Row], query: Mapping[str, str], own_order: str = "Featured"
-) -> Listing:
+def list_products(products: list[sqlite3.Row], query: Mapping[str, str], own_order: str = "Featured") -> Listing:
     """Filter, sort and cut `products` as the address's parameters ask."""
     sorts = {key: label for key, (label, _) in SORTS.items()} | {"position": own_order}
     sort = query.get("sort", "position")

@@ -33,9 +33,7 @@ def sign_in(visit: Visit) -> Response:
         if not password:
             errors["password"] = "Password is a required field."
         if not errors:
-            row = visit.db.execute(
-                "SELECT * FROM customer WHERE email = ?", (values["email"].lower(),)
-            ).fetchone()
+            row = visit.db.execute("SELECT * FROM customer WHERE email = ?", (values["email"].lower(),)).fetchone()
             if row is not None and password_is(password[:200], row["password"]):
                 goal = visit.session.pop("after_sign_in", _ACCOUNT)
                 visit.sign_in(row["id"])
@@ -139,9 +137,7 @@ def edit_address(visit: Visit) -> Response:
     values: dict[str, str] = {}
     errors: dict[str, str] = {}
     if address_id is not None:
-        values = dict(
-            visit.one("SELECT * FROM address WHERE id = ? AND customer_id = ?", address_id, customer)
-        )
+        values = dict(visit.one("SELECT * FROM address WHERE id = ? AND customer_id = ?", address_id, customer))
     if visit.posted:
         known = values
         values, errors = check(ADDRESS, visit.form)
@@ -212,8 +208,7 @@ def edit_profile(visit: Visit) -> Response:
         if not errors:
             password = hash_password(new, secrets.token_bytes(8)) if new else customer["password"]
             visit.db.execute(
-                "UPDATE customer SET first = ?, last = ?, email = ?, newsletter = ?, password = ?"
-                " WHERE id = ?",
+                "UPDATE customer SET first = ?, last = ?, email = ?, newsletter = ?, password = ? WHERE id = ?",
                 (
                     values["first"],
                     values["last"],
@@ -248,9 +243,7 @@ def wish_change(visit: Visit) -> Response:
         return visit.go("/customer/account/login/")
     customer = visit.customer["id"]
     if visit.form.get("action") == "remove":
-        visit.db.execute(
-            "DELETE FROM wish WHERE customer_id = ? AND product_id = ?", (customer, product["id"])
-        )
+        visit.db.execute("DELETE FROM wish WHERE customer_id = ? AND product_id = ?", (customer, product["id"]))
         visit.flash(f"{product['name']} was removed from your wish list.")
     else:
         visit.db.execute(

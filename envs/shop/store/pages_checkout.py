@@ -50,7 +50,6 @@ def _show_shipping(visit: Visit, basket: Basket, values: dict[str, str], errors:
 def _show_payment(visit: Visit, basket: Basket, known: dict[str, Any], error: str = "") -> Response:
     return visit.show(
         "checkout_payment.html",
-        422 if error else 200,
         basket=basket,
         known=known,
         methods=PAYMENT,

@@ -17,9 +17,7 @@ _CONTACT = (
 
 def offers(visit: Visit) -> Response:
     """All offers, by title; each has a page of its own with the code."""
-    return visit.show(
-        "offers.html", offers=visit.db.execute("SELECT * FROM coupon ORDER BY rowid").fetchall()
-    )
+    return visit.show("offers.html", offers=visit.db.execute("SELECT * FROM coupon ORDER BY rowid").fetchall())
 
 
 def offer(visit: Visit) -> Response:
@@ -31,9 +29,7 @@ def offer(visit: Visit) -> Response:
 
 def registries(visit: Visit) -> Response:
     """All gift registries."""
-    return visit.show(
-        "registries.html", registries=visit.db.execute("SELECT * FROM registry ORDER BY id").fetchall()
-    )
+    return visit.show("registries.html", registries=visit.db.execute("SELECT * FROM registry ORDER BY id").fetchall())
 
 
 def registry(visit: Visit) -> Response:
@@ -74,8 +70,7 @@ def contact(visit: Visit) -> Response:
         values, errors = check(_CONTACT, visit.form)
         if not errors:
             visit.db.execute(
-                "INSERT INTO message (name, email, telephone, comment)"
-                " VALUES (:name, :email, :telephone, :comment)",
+                "INSERT INTO message (name, email, telephone, comment) VALUES (:name, :email, :telephone, :comment)",
                 values,
             )
             visit.flash("Thanks for contacting us. We will answer as soon as we can.")

@@ -69,9 +69,7 @@ def tint(image: Image.Image, colour: str) -> Image.Image:
     histogram = value.histogram(mask=ImageChops.darker(mask, alpha))
     mean = sum(i * n for i, n in enumerate(histogram)) / max(1, sum(histogram)) / 255
     spread = 0.75 if colour == "Black" else 1.0
-    lifted = value.point(
-        [round(255 * min(1.0, max(0.0, brightness + (i / 255 - mean) * spread))) for i in range(256)]
-    )
+    lifted = value.point([round(255 * min(1.0, max(0.0, brightness + (i / 255 - mean) * spread))) for i in range(256)])
     vivider = saturation.point([min(255, round(i * saturation_factor)) for i in range(256)])
     painted = Image.merge("HSV", (turned, vivider, lifted)).convert("RGB")
     result = Image.composite(painted, image.convert("RGB"), mask)
@@ -96,9 +94,7 @@ def _layout(pieces: int) -> tuple[float, list[tuple[float, float]]]:
     centres: list[tuple[float, float]] = []
     for row in range(rows):
         in_row = min(columns, pieces - row * columns)
-        centres += [
-            (0.5 + (i - (in_row - 1) / 2) / (columns + 0.2), (row + 0.5) / rows) for i in range(in_row)
-        ]
+        centres += [(0.5 + (i - (in_row - 1) / 2) / (columns + 0.2), (row + 0.5) / rows) for i in range(in_row)]
     spread = 0.86 if rows > 1 else 1.0
     return 0.86 / max(columns, rows), [(x, 0.5 + (y - 0.5) * spread) for x, y in centres]
 

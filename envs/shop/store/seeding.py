@@ -46,9 +46,7 @@ def _code(rng: random.Random, used: set[str], letters: int, digits: int, tail: i
             return code
 
 
-def _draw_kind(
-    rng: random.Random, category: Category, kind: Kind, prices: set[int]
-) -> list[dict[str, object]]:
+def _draw_kind(rng: random.Random, category: Category, kind: Kind, prices: set[int]) -> list[dict[str, object]]:
     """Rows of one kind; names are distinct and so are prices, so that "the cheapest" has one answer."""
     rows: list[dict[str, object]] = []
     brands = rng.sample(category.brands, len(category.brands))
@@ -145,8 +143,7 @@ def _reviews(db: sqlite3.Connection, rng: random.Random) -> None:
             created = TODAY - timedelta(days=5 + 40 * n + rng.randint(0, 30))
             author = f"{authors[n]} {rng.choice(people.LAST_NAMES)[0]}."
             db.execute(
-                "INSERT INTO review (product_id, author, rating, title, body, created)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO review (product_id, author, rating, title, body, created) VALUES (?, ?, ?, ?, ?, ?)",
                 (product_id, author, rating, rng.choice(titles), body, created.isoformat()),
             )
 
@@ -195,8 +192,7 @@ def _orders(db: sqlite3.Connection, rng: random.Random) -> None:
         created += timedelta(days=rng.randint(20, 40))
         email, first, last = people.CUSTOMERS[owner - 1]
         home = db.execute(
-            "SELECT first, last, street, city, postcode, country, telephone FROM address"
-            " WHERE customer_id = ?",
+            "SELECT first, last, street, city, postcode, country, telephone FROM address WHERE customer_id = ?",
             (owner,),
         )
         home_place = dict(zip((column[0] for column in home.description), home.fetchone(), strict=True))
@@ -259,6 +255,4 @@ def _registries(db: sqlite3.Connection, rng: random.Random) -> None:
             place | {"id": n + 1, "slug": _slug(f"{firsts[n]} {events[n]}"), "title": title, "note": note},
         )
         for product in chosen[2 * n : 2 * n + 2]:
-            db.execute(
-                "INSERT INTO registry_item VALUES (?, ?, ?)", (n + 1, product, rng.choice((1, 1, 2, 3)))
-            )
+            db.execute("INSERT INTO registry_item VALUES (?, ?, ?)", (n + 1, product, rng.choice((1, 1, 2, 3))))

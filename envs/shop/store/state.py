@@ -18,13 +18,10 @@ def read_state(db: sqlite3.Connection, seed: int) -> dict[str, Any]:
         order["billing_address"] = json.loads(order["billing_address"])
         order["items"] = _rows(
             db,
-            "SELECT product_id, sku, name, size, price, quantity FROM order_item WHERE order_id = ?"
-            " ORDER BY id",
+            "SELECT product_id, sku, name, size, price, quantity FROM order_item WHERE order_id = ? ORDER BY id",
             order["id"],
         )
-    carts = _rows(
-        db, "SELECT cart.*, email FROM cart LEFT JOIN customer ON customer.id = customer_id ORDER BY cart.id"
-    )
+    carts = _rows(db, "SELECT cart.*, email FROM cart LEFT JOIN customer ON customer.id = customer_id ORDER BY cart.id")
     for cart in carts:
         cart["items"] = _rows(
             db,
