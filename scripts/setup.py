@@ -62,9 +62,7 @@ def give_up(text: str) -> NoReturn:
 
 def run(*command: str | Path, **environment: str) -> bool:
     """Run a command in the checkout and tell whether it succeeded."""
-    done = subprocess.run(
-        [str(part) for part in command], cwd=ROOT, env={**os.environ, **environment}, check=False
-    )
+    done = subprocess.run([str(part) for part in command], cwd=ROOT, env={**os.environ, **environment}, check=False)
     return done.returncode == 0
 
 
@@ -86,30 +84,39 @@ def has_apt() -> bool:
 
 def apt_install(*packages: str) -> bool:
     """Install Debian packages if the archive has them as real packages; True when they are installed."""
-    quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    wait = "DPkg::Lock::Timeout=300"
-    if not run("apt-get", "-q", "-o", wait, "update", **quiet):
-        say("apt-get update failed; trying with the package lists that are here")
-    policy = subprocess.run(
-        ["apt-cache", "policy", packages[0]],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "LC_ALL": "C"},
-    ).stdout
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
+
+    def apt(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            arguments,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+
+    say(f"installing with apt: {' '.join(packages)}")
+    wait = ("-o", "DPkg::Lock::Timeout=300")
+    updated = apt("apt-get", "-q", *wait, "update")
+    if updated.returncode != 0:
+        say("apt-get update failed; going on with the package lists that are here\n" + updated.stdout[-1000:])
+    policy = apt("apt-cache", "policy", packages[0]).stdout
     candidate = policy.partition("Candidate:")[2].partition("\n")[0].strip()
-    if candidate in ("", "(none)") or "snap" in candidate:
+    if candidate in ("", "(none)") or "snap" in candidate:  # Ubuntu's chromium packages only ask for a snap
         return False
-    options = ("-q", "-y", "--no-install-recommends", "-o", wait)
-    return run("apt-get", "install", *options, *packages, **quiet)
+    done = apt("apt-get", "install", "-q", "-y", "--no-install-recommends", *wait, *packages)
+    if done.returncode != 0:
+        say("apt-get install failed\n" + done.stdout[-3000:])
+    return done.returncode == 0
 
 
 def make_venv() -> None:
     """Create `.venv` with pip, installing Python's venv support first where Debian left it out."""
     if (
         PYTHON.exists()
-        and subprocess.run([str(PYTHON), "-c", "import pip"], capture_output=True, check=False).returncode
-        == 0
+        and subprocess.run([str(PYTHON), "-c", "import pip"], capture_output=True, check=False).returncode == 0
     ):
         return
     try:
@@ -127,7 +134,7 @@ def make_venv() -> None:
 def install_package(extras: set[str]) -> None:
     """Install the package, editable, with the tested versions, unless that was done and nothing changed."""
     sources = b"".join((ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt"))
-    digest = hashlib.sha256(sources + sys.version.encode()).hexdigest()
+    digest = hashlib.sha256(sources + repr(sys.version_info[:2]).encode()).hexdigest()
     try:
         done = json.loads(STAMP.read_text())
     except (OSError, ValueError):
@@ -146,23 +153,33 @@ def install_package(extras: set[str]) -> None:
 
 def browser() -> tuple[str | None, str]:
     """Return the browser that starts here, or None and why not."""
-    done = subprocess.run(
-        [str(PYTHON), "-c", FIND_BROWSER], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([str(PYTHON), "-c", FIND_BROWSER], cwd=ROOT, capture_output=True, text=True, check=False)
     return (done.stdout.strip(), "") if done.returncode == 0 else (None, done.stderr.strip())
+
+
+def make_sure_of_driver() -> None:
+    """Playwright's driver needs a library that minimal systems leave out."""
+    done = subprocess.run([str(PYTHON), "-m", "playwright", "--version"], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return
+    if "libatomic" not in done.stderr:
+        give_up(f"Playwright does not start: {done.stderr.strip()}")
+    if not (has_apt() and apt_install("libatomic1")):
+        give_up("Playwright needs the library libatomic: run `sudo apt-get install libatomic1`")
 
 
 def make_sure_of_browser() -> None:
     """Use a browser that is here; else Debian's package as root; else Playwright's download."""
+    make_sure_of_driver()
     found, problem = browser()
     if found is None and os.environ.get("CONFKV_CHROMIUM"):
         give_up(f"CONFKV_CHROMIUM is set, so no other browser is tried: {problem}")
     if found is None and has_apt():
-        say("no Chromium found: installing Debian's package")
+        say("no Chromium found")
         if apt_install("chromium", "fonts-liberation"):
             found, problem = browser()
     if found is None:
-        say("no Chromium found: running `playwright install chromium`")
+        say("trying `playwright install chromium`")
         libraries = ("--with-deps",) if has_apt() else ()
         run(
             PYTHON,
@@ -183,9 +200,7 @@ def main() -> None:
     """Do every step that is still to do."""
     use_new_enough_python()
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--extra", action="append", default=[], help="an extra of pyproject.toml, such as test"
-    )
+    parser.add_argument("--extra", action="append", default=[], help="an extra of pyproject.toml, such as test")
     parser.add_argument("--no-browser", action="store_true")
     parser.add_argument("--no-weights", action="store_true")
     options = parser.parse_args()
@@ -193,7 +208,7 @@ def main() -> None:
     install_package(set(options.extra))
     if not options.no_browser:
         make_sure_of_browser()
-    if not options.no_weights and not run(PYTHON, "-c", FETCH_WEIGHTS):
+    if not options.no_weights and not run(PYTHON, "-c", FETCH_WEIGHTS, TQDM_DISABLE="1"):
         give_up("the embedded model's weights are not ready; the reason stands above")
 
 

@@ -34,9 +34,7 @@ def run(*command: str | Path, cwd: Path) -> str:
     done = subprocess.run(
         [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
-    print(
-        f"wheel check: {time.monotonic() - started:5.1f} s  {' '.join(map(str, command[:4]))} ...", flush=True
-    )
+    print(f"wheel check: {time.monotonic() - started:5.1f} s  {' '.join(map(str, command[:4]))} ...", flush=True)
     if done.returncode != 0:
         sys.exit(f"wheel check failed: {command}\n{done.stdout}{done.stderr}")
     return done.stdout
@@ -70,9 +68,7 @@ def check_installed(python: Path, folder: Path) -> None:
 def main() -> None:
     """Build, install, look and run."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "--task", default="shop/read_sku", help="name of the task to run with the oracle agent"
-    )
+    parser.add_argument("--task", default="shop/read_sku", help="name of the task to run with the oracle agent")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="confkv-wheel-") as temporary:
         base = Path(temporary).resolve()
