@@ -14,7 +14,7 @@ from transformers import AttentionInterface, AttentionMaskInterface, LogitsProce
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
-from confkv_agents.cache.bank import Heads
+from confkv_agents.cache.attention import Heads
 from confkv_agents.cache.cache import HANDLE, ConfKVCache, ConfKVLayer
 from confkv_agents.errors import UnsupportedModelError
 

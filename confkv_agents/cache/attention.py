@@ -16,6 +16,21 @@ from confkv_agents.cache.tiers import MASKED, Tier
 
 
 @dataclass(frozen=True)
+class Heads:
+    """How one attention call reads scores.
+
+    Attributes:
+        scaling: Factor on the scores.
+        groups: Query heads per KV head.
+        softcap: Scores become `softcap * tanh(score / softcap)`, or None.
+    """
+
+    scaling: float
+    groups: int
+    softcap: float | None = None
+
+
+@dataclass(frozen=True)
 class AttentionResult:
     """What `attend` returns.
 
@@ -32,10 +47,8 @@ class AttentionResult:
 def attend(
     query: torch.Tensor,
     tiers: Sequence[Tier],
+    heads: Heads,
     *,
-    scaling: float,
-    groups: int,
-    softcap: float | None = None,
     own_bias: torch.Tensor | None = None,
     query_weight: torch.Tensor | None = None,
 ) -> AttentionResult:
@@ -44,9 +57,7 @@ def attend(
     Args:
         query: `[B, Hq, Q, D]` with `Hq = Hkv * groups`.
         tiers: Where to look; an empty slot has bias `MASKED`.
-        scaling: Factor on the scores.
-        groups: Query heads per KV head.
-        softcap: Scores become `softcap * tanh(score / softcap)` if given.
+        heads: How scores are read.
         own_bias: `[B, 1, Q, slots]` fp32 extra bias of the last tier: causality among the new tokens themselves.
         query_weight: `[B, Q]` fp32 weight of each query in the mass; None reports no mass.
 
@@ -54,8 +65,8 @@ def attend(
         Output and mass. The output of a query that sees nothing (padding) is finite and means nothing.
     """
     rows, q_heads, length, width = query.shape
-    packed = query.reshape(rows, q_heads // groups, groups * length, width)
-    work = _Work(packed, tiers, scaling, groups, length, softcap, own_bias)
+    packed = query.reshape(rows, q_heads // heads.groups, heads.groups * length, width)
+    work = _Work(packed, tiers, heads, length, own_bias)
     if length == 1:
         output, mass = work.single(query_weight)
     else:
@@ -68,17 +79,10 @@ class _Work:
     """One call's operands; queries are packed `[B, Hkv, groups * Q, D]`."""
 
     def __init__(
-        self,
-        query: torch.Tensor,
-        tiers: Sequence[Tier],
-        scaling: float,
-        groups: int,
-        length: int,
-        softcap: float | None,
-        own_bias: torch.Tensor | None,
+        self, query: torch.Tensor, tiers: Sequence[Tier], heads: Heads, length: int, own_bias: torch.Tensor | None
     ) -> None:
-        self.query, self.tiers, self.scaling, self.groups = query, tiers, scaling, groups
-        self.length, self.softcap, self.own_bias = length, softcap, own_bias
+        self.query, self.tiers, self.length, self.own_bias = query, tiers, length, own_bias
+        self.scaling, self.groups, self.softcap = heads.scaling, heads.groups, heads.softcap
 
     def blocks(self) -> Iterator[tuple[int, Tier, int, int]]:
         """Yield every block as (tier number, tier, start, stop)."""

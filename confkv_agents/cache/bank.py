@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 
-from confkv_agents.cache.attention import attend
+from confkv_agents.cache.attention import Heads, attend
 from confkv_agents.cache.budget import Slots
 from confkv_agents.cache.tiers import MASKED, DenseStore, DenseTier, blocks_of
-
-
-@dataclass(frozen=True)
-class Heads:
-    """How one attention call reads scores.
-
-    Attributes:
-        scaling: Factor on the scores.
-        groups: Query heads per KV head.
-        softcap: Cap on the scores, or None.
-    """
-
-    scaling: float
-    groups: int
-    softcap: float | None = None
 
 
 class Bank(ABC):
@@ -152,14 +136,7 @@ class GrowingBank(Bank):
         if length > 1:
             tiers.append(DenseTier(keys, values, None))
             own = self.own_bias(start, self.seen, padding)
-        return attend(
-            query,
-            tiers,
-            scaling=heads.scaling,
-            groups=heads.groups,
-            softcap=heads.softcap,
-            own_bias=own,
-        ).output
+        return attend(query, tiers, heads, own_bias=own).output
 
     def _grown(self, layer: int, like: torch.Tensor, need: int) -> DenseStore:
         store = self.stores[layer]

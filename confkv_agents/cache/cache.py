@@ -15,7 +15,8 @@ from transformers.cache_utils import (
     get_layer_types_and_kwargs,
 )
 
-from confkv_agents.cache.bank import Bank, GrowingBank, Heads
+from confkv_agents.cache.attention import Heads
+from confkv_agents.cache.bank import Bank, GrowingBank
 from confkv_agents.cache.bounded import BoundedBank
 from confkv_agents.cache.budget import BudgetSchedule
 from confkv_agents.cache.confidence import Smoother, confidence

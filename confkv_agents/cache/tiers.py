@@ -32,13 +32,15 @@ class Tier(Protocol):
 
     Attributes:
         slots: Slots that can be read.
-        bias: `[B, H, slots]` fp32, 0 for a stored token and `MASKED` for an empty slot; None if all are visible.
         step: Slots to read at a time, so that no copy as large as the tier is ever made.
     """
 
     slots: int
-    bias: torch.Tensor | None
     step: int
+
+    @property
+    def bias(self) -> torch.Tensor | None:
+        """`[B, H, slots]` fp32: 0 for a stored token, `MASKED` for an empty slot; None if all are visible."""
 
     def scores(self, query: torch.Tensor, start: int, stop: int) -> torch.Tensor:
         """Return `[B, H, R, stop - start]` fp32 products of `query [B, H, R, D]` with the keys, unscaled."""

@@ -128,7 +128,7 @@ def test_row_alone_equals_row_in_padded_batch(policy, pyramid, int8_share, model
 def test_stored_slots_never_exceed_budget_and_chunk(policy, int8_share, fed_in, family, model):
     config = CacheConfig(policy=policy, budget=32, window=8, sinks=2, chunk=16, pyramid=0.4, int8_share=int8_share)
     cache = ConfKVCache(model.config, config)
-    prompt = make_prompt("llama", 320).ids.clamp_max_(90)
+    prompt = make_prompt("llama", 160 if fed_in == 1 else 320).ids.clamp_max_(90)
     limits = cache._schedule._share(config.budget)
     for part in prompt.split(fed_in, 1):
         cache.observe(model(input_ids=part, cache=cache).logits[:, -1])
@@ -139,12 +139,12 @@ def test_stored_slots_never_exceed_budget_and_chunk(policy, int8_share, fed_in, 
         cache.observe(model(input_ids=token, cache=cache).logits[:, -1])
         allowed = cache._schedule.slots()[:, 0] + 1
         stored = [row[0] for row in cache.stored_slots()]
-        live = (cache._banks[0][0].table.position[..., :-1] >= 0).sum(-1).amax(-1)[:, 0]
+        live = (cache._banks[0][0].stores.table.position[..., :-1] >= 0).sum(-1).amax(-1)[:, 0]
         # A budget that shrinks takes effect when the next token comes, so the last one's limit counts too.
         assert all(s <= a + config.shrink for s, a in zip(stored, allowed, strict=True))
         if not int8_share:
             assert live.tolist() == stored
-    assert cache.get_seq_length() == 320 + 40
+    assert cache.get_seq_length() == prompt.shape[1] + 40
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -179,8 +179,8 @@ def test_an_int8_token_costs_its_bytes(model):
     model(input_ids=make_prompt("llama", 16).ids.clamp_max_(90), cache=cache)
     bank = cache._banks[0][0]
     full, int8 = bank.split(cache._schedule.slots())
-    store = bank.int8[0]
-    store = type(store)(bank.full[0].keys, 64)
+    store = bank.stores.int8[0]
+    store = type(store)(bank.stores.full[0].keys, 64)
     per_token = sum(t.nbytes for t in store.tensors() if t.shape[2] == 65) / 65 / (bank.heads * bank.rows)
     full_token = 2 * bank.width * bank.dtype.itemsize
     assert per_token == full_token * bank.int8_cost
@@ -202,7 +202,7 @@ def test_scores_do_not_depend_on_the_chunks(policy, model):
         cache.compact()
         bank = cache._banks[0][0]
         bank._fold_mass()
-        table = bank.table
+        table = bank.stores.table
         position, order = table.position[..., : table.regions.full].sort(-1)
         mass = table.mass[..., : table.regions.full].gather(-1, order)
         masses.append(mass[position >= 0].view(4, 1, 2, 40))
@@ -221,7 +221,7 @@ def test_mass_is_the_column_sum_of_the_attention_weights(stock, family, model):
     cache = new_cache(model, policy="h2o", budget=256, window=8, chunk=11)
     model(input_ids=ids, cache=cache)
     cache.compact()
-    table = cache._banks[0][0].table
+    table = cache._banks[0][0].stores.table
     position, order = table.position[..., : table.regions.full].sort(-1)
     mass = table.mass[..., : table.regions.full].gather(-1, order)[position >= 0].view(4, 1, 2, 30)
     assert torch.allclose(mass, expected, atol=1e-5)
@@ -251,7 +251,7 @@ def test_window_and_sinks_survive_ties_without_nan(dtype, policy, family):
         output = model(input_ids=ids[:, -1:], attention_mask=mask, cache=cache)
         assert torch.isfinite(output.logits).all()
         cache.observe(output.logits[:, -1])
-        table = cache._banks[0][0].table
+        table = cache._banks[0][0].stores.table
         position = table.position[..., : table.regions.total]
         for row, first in ((0, 0), (1, 10)):
             kept = [set(heads.tolist()) for layer in position[:, row] for heads in layer]

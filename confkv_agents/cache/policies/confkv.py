@@ -37,7 +37,7 @@ class ConfKV(Policy):
         assert slots.mass is not None
         live = slots.position >= 0
         age = slots.age.float()
-        mass = slots.mass / (1.0 - self.decay ** age) if self.decay < 1.0 else slots.mass / age
+        mass = slots.mass / (1.0 - self.decay**age) if self.decay < 1.0 else slots.mass / age
         mean = (mass * live).sum(-1, keepdim=True) / live.sum(-1, keepdim=True).clamp_min(1)
         recency = torch.exp2(-age / self.config.half_life)
         return (1.0 - self.recency) * mass / mean.clamp_min(1e-12) + self.recency * recency
