@@ -8,7 +8,7 @@ the number shown. There is no back door into the page: what the oracle can do, a
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from confkv_agents.errors import AgentError
 from confkv_agents.evaluation.agents import Decision
@@ -24,9 +24,14 @@ _ID = re.compile(r"(?<!\\)\[(\d+)\]")
 _TEXT_KEYS = ("option", "file", "keys", "url", "answer", "reason")
 
 
-def create_agent(model: Any = None) -> OracleAgent:
-    """Make the agent; it needs no model."""
-    return OracleAgent()
+def create_agent(model: Any = None, *, script: Literal["oracle", "near_miss"] = "oracle") -> OracleAgent:
+    """Make the agent; it needs no model.
+
+    Args:
+        model: Ignored.
+        script: `oracle` plays the solution; `near_miss` plays the script that almost solves the task and must fail.
+    """
+    return OracleAgent(script)
 
 
 def check_task(task: Task) -> None:
@@ -42,7 +47,8 @@ def check_task(task: Task) -> None:
 class OracleAgent:
     """Plays one script; `create_agent` makes it."""
 
-    def __init__(self) -> None:
+    def __init__(self, script: Literal["oracle", "near_miss"] = "oracle") -> None:
+        self._which = script
         self._script: list[OracleAction] = []
         self._length = 0
         self._task: Task | None = None
@@ -50,9 +56,10 @@ class OracleAgent:
 
     def reset(self, task: Task, observation: Observation) -> None:
         """Begin a script."""
-        check_task(task)
         self._task = task
-        self._script = list(task.oracle)
+        self._script = list(getattr(task.extension, self._which))
+        if not self._script:
+            raise AgentError(f"{task.source}: the task has no x_confkv.{self._which}")
         self._length = len(self._script)
         self._search = _Search()
 

@@ -128,8 +128,12 @@ def run(options: RunOptions, console: RunConsole | None = None) -> RunOutcome:
             with recorder, WebEnv(browser, sites, observation=observation) as env:
                 for task in tasks:
                     results.append(_play(env, agent, task, recorder, options, console))
-        finally:
+        except BaseException:
             report = write_reports(recorder.directory)[0]
+            if console is not None:
+                console.path("ended early; what there is of it:", report)
+            raise
+        report = write_reports(recorder.directory)[0]
     return RunOutcome(recorder.directory, results, report)
 
 

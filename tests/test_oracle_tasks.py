@@ -1,0 +1,57 @@
+"""Every task can be solved in a real browser with nothing but observations and actions, and almost is not enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from confkv_agents.evaluation.agents import load_agent
+from confkv_agents.evaluation.episode import run_episode
+from confkv_agents.plugins import data_dir
+from confkv_agents.web.browser import Browser
+from confkv_agents.web.env import WebEnv
+from confkv_agents.web.observation import ObservationConfig
+from confkv_agents.web.sites import SiteSet
+from confkv_agents.web.tasks import Task, load_tasks
+
+pytestmark = pytest.mark.browser
+
+TASKS = load_tasks(data_dir("tasks"))
+NEAR_MISSES = [task for task in TASKS if task.extension.near_miss]
+
+
+@pytest.fixture(scope="module")
+def env() -> Iterator[WebEnv]:
+    sites = sorted({name for task in TASKS for name in task.sites})
+    config = ObservationConfig(marks=False, pictures=0)
+    with Browser() as browser, SiteSet.start(sites) as running, WebEnv(browser, running, observation=config) as env:
+        yield env
+
+
+def play(env: WebEnv, task: Task, script: str):
+    agent = load_agent("oracle", script=script)
+    steps = []
+    result = run_episode(env, agent, task, on_step=lambda step: steps.append((step.action, step.error)))
+    failed = [check for check in result.checks if not check["ok"]]
+    return result, f"{result.stop_reason}: {result.error}\nsteps: {steps}\nfailed checks: {failed}"
+
+
+def test_there_are_ten_tasks_of_three_to_thirty_steps():
+    assert len(TASKS) >= 10
+    assert all(3 <= len(task.oracle) <= 30 for task in TASKS)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.key)
+def test_the_scripted_solution_succeeds(env: WebEnv, task: Task):
+    result, story = play(env, task, "oracle")
+    assert result.success is True, story
+    assert result.stop_reason == "stop", story
+    assert result.steps <= (task.max_steps or 30), story
+
+
+@pytest.mark.parametrize("task", NEAR_MISSES, ids=lambda task: task.key)
+def test_a_near_miss_runs_to_its_end_and_fails(env: WebEnv, task: Task):
+    result, story = play(env, task, "near_miss")
+    assert result.stop_reason == "stop", story
+    assert result.success is False, story
