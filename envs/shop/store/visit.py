@@ -143,7 +143,8 @@ def endpoint(page: Page) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             visit = Visit(request, db, form)
             response = page(visit)
             visit.save(response)
-        response.headers.setdefault("Cache-Control", "no-store")
+        # Going back must show the present cart, yet a form that was refused cannot be asked for again.
+        response.headers["Cache-Control"] = "no-cache" if visit.posted else "no-store"
         return response
 
     return serve

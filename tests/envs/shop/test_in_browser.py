@@ -150,3 +150,64 @@ def test_filter_is_folded_until_opened(page: Any) -> None:
     page.get_by_label("Colour").select_option("Pink")
     submit(page, "button", "Apply")
     assert all("Pink" in name for name in page.locator(".product-item-link").all_inner_texts())
+
+
+def test_going_back_shows_the_present_cart_and_refused_forms(page: Any) -> None:
+    page.goto("/checkout/cart/")
+    put_into_cart(page, "brisk-red-toolbox")
+    page.go_back()
+    page.go_back()
+    assert page.locator("#shopping-cart-table").is_visible()
+    page.goto("/contact/")
+    submit(page, "button", "Submit")
+    page.goto("/offers/")
+    page.go_back()
+    assert page.get_by_text("Name is a required field.").is_visible()
+
+
+# How the public tasks of VisualWebArena look at their shop.
+LOCATORS = {
+    "/brisk-red-toolbox.html": {
+        "document.querySelector('#maincontent > div.page-title-wrapper.product > h1 > span').textContent": "Brisk Red",
+        "document.querySelector('.product-info-main .price-box.price-final_price .price').innerText": "$58",
+    },
+    "/wishlist/?limit=50": {"document.querySelector('.products-grid.wishlist').textContent": "Brisk Red Toolbox"},
+    "/checkout/cart": {
+        "document.querySelector('#shopping-cart-table').textContent": "Brisk Red Toolbox",
+        "[...document.querySelectorAll('.item-info')].find(row => row.textContent.includes('T-Shirt'))"
+        ".querySelector('td.col.item > div > dl > dd').textContent.trim()": "L",
+    },
+    "/checkout/#payment": {
+        "document.querySelector('#opc-sidebar > div.opc-block-summary > div > div.content.minicart-items > div > ol')"
+        ".textContent": "Brisk Red Toolbox",
+    },
+    "/customer/address/": {
+        "document.querySelector('.box-address-shipping').outerText": "35 Mill Lane",
+        "document.querySelector('.box-address-billing > div.box-content > address > a').outerText": "555-0133",
+    },
+    "/customer/account/": {
+        "document.querySelector('#maincontent > div.columns > div.column.main > div.block.block-dashboard-addresses"
+        " > div.block-content > div.box.box-billing-address > div.box-content > address').textContent": "35 Mill Lane",
+    },
+    "/sales/order/view/order_id/7/": {
+        "document.querySelector('.order-details-items.ordered').outerText": "XF564",
+        "document.querySelector('#my-orders-table td.name dl dd').innerText": "41",
+        "document.querySelector('#maincontent > div.columns > div.column.main > div.block.block-order-details-view"
+        " > div.block-content > div.box.box-order-shipping-address > div > address').textContent": "35 Mill Lane",
+    },
+    "/catalog/product_compare": {"document.querySelector('#maincontent').textContent": "Brisk Red Toolbox"},
+}  # fmt: skip
+
+
+def test_public_locators_find_what_they_look_for(page: Any) -> None:
+    sign_in(page)
+    put_into_cart(page, "brisk-red-toolbox")
+    submit(page, "button", "Add to Compare")
+    submit(page, "button", "Add to Wish List")
+    page.goto("/halden-animal-t-shirt.html")
+    page.get_by_label("Size", exact=True).select_option("L")
+    submit(page, "button", "Add to Cart")
+    for path, locators in LOCATORS.items():
+        page.goto(path)
+        for locator, expected in locators.items():
+            assert expected in str(page.evaluate(f"() => {locator}")), locator
