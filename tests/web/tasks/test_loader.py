@@ -1,0 +1,259 @@
+"""Task files: the public ones load unchanged, bad ones are refused with file and field."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from confkv_agents.errors import SiteError, TaskError
+from confkv_agents.web.tasks import Task, load_tasks
+
+PUBLIC = Path(__file__).resolve().parents[4] / "shared" / "data" / "visualwebarena"
+public = pytest.mark.skipif(not PUBLIC.is_dir(), reason="the public task files are not beside the checkout")
+
+GOOD: dict[str, Any] = {
+    "sites": ["shopping"],
+    "task_id": 3,
+    "intent": "Buy a backpack.",
+    "start_url": "__SHOPPING__/",
+    "eval": {"eval_types": ["string_match"], "reference_answers": {"must_include": ["12"]}},
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[[Any], Path]:
+    def write_file(content: Any) -> Path:
+        file = tmp_path / "task.json"
+        file.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+        return file
+
+    return write_file
+
+
+@public
+@pytest.mark.parametrize(
+    ("name", "dialect", "count", "with_images", "unsupported"),
+    [
+        ("test_classifieds", "vwa", 234, 68, 2),
+        ("test_reddit", "vwa", 210, 84, 56),
+        ("test_shopping", "vwa", 466, 169, 12),
+        ("test_webarena", "webarena", 812, 0, 91),
+    ],
+)
+def test_public_files_load_unchanged(name: str, dialect: Any, count: int, with_images: int, unsupported: int) -> None:
+    tasks = load_tasks(PUBLIC / f"{name}.raw.json", dialect)
+    assert len(tasks) == count
+    assert [task.task_id for task in tasks] == list(range(count))
+    assert sum(bool(task.images) for task in tasks) == with_images
+    assert sum(bool(task.unsupported) for task in tasks) == unsupported
+
+
+@public
+def test_public_files_hold_what_their_survey_counted() -> None:
+    tasks = [
+        task for name in ("classifieds", "reddit", "shopping") for task in load_tasks(PUBLIC / f"test_{name}.raw.json")
+    ]
+    kinds = Counter("+".join(task.evaluation.eval_types) for task in tasks)
+    assert (kinds["program_html"], kinds["string_match"], kinds["url_match"]) == (379, 265, 204)
+    used = [target for task in tasks for target in task.evaluation.program_html]
+    assert sum(target.url == "func:shopping_get_latest_order_url()" for target in used) == 117
+    assert sum(target.locator.startswith("lambda:") for target in used) == 16
+    assert sum(target.locator.startswith("func:get_query_text(") for target in used) == 143
+    assert Counter(len(task.start_urls) for task in tasks) == {1: 848, 2: 54, 3: 8}
+    assert sum(task.viewport.width is not None for task in tasks) == 69
+
+
+@public
+def test_public_placeholders_resolve_or_name_the_missing_site() -> None:
+    tasks = load_tasks(PUBLIC / "test_shopping.raw.json")
+    alone = next(task for task in tasks if task.sites == ("shopping",))
+    resolved = alone.resolved({"__SHOPPING__": "http://127.0.0.1:1"})
+    assert resolved.start_urls[0].startswith("http://127.0.0.1:1")
+    assert resolved.key == alone.key
+    two = next(task for task in load_tasks(PUBLIC / "test_reddit.raw.json") if "reddit" in task.sites)
+    with pytest.raises(SiteError, match="needs the site 'reddit'"):
+        two.resolved({"__SHOPPING__": "http://127.0.0.1:1"})
+
+
+def test_one_object_an_array_and_a_folder(write: Callable[[Any], Path], tmp_path: Path) -> None:
+    file = write(GOOD)
+    (task,) = load_tasks(file)
+    assert (task.key, task.intent, task.start_urls) == ("task", "Buy a backpack.", ("__SHOPPING__/",))
+    assert task.sha256 == hashlib.sha256(file.read_bytes()).hexdigest()
+    write([GOOD, GOOD | {"task_id": 4}])
+    assert [task.key for task in load_tasks(file)] == ["task:3", "task:4"]
+    (tmp_path / "10.json").write_text(json.dumps(GOOD))
+    (tmp_path / "9.json").write_text(json.dumps(GOOD))
+    file.unlink()
+    assert [task.source.name for task in load_tasks(tmp_path)] == ["9.json", "10.json"]
+
+
+@pytest.mark.parametrize(
+    ("image", "expected"),
+    [(None, ()), ("", ()), ("a.png", ("a.png",)), ([], ()), (["a.png", "b.png"], ("a.png", "b.png"))],
+)
+def test_images_become_a_list(image: Any, expected: tuple[str, ...], write: Callable[[Any], Path]) -> None:
+    assert load_tasks(write(GOOD | {"image": image}))[0].images == expected
+
+
+def test_several_start_pages_typos_and_unknown_keys(write: Callable[[Any], Path]) -> None:
+    (task,) = load_tasks(
+        write(
+            GOOD
+            | {
+                "start_url": "__SHOPPING__/a |AND| __SHOPPING__/b",
+                "visual_difficulty": "mediun",
+                "overall_difficulty": "hrad",
+                "viewport_size": {"width": 500},
+                "odd_key": [1],
+            }
+        )
+    )
+    assert task.start_urls == ("__SHOPPING__/a", "__SHOPPING__/b")
+    assert (task.visual_difficulty, task.overall_difficulty) == ("medium", "hard")
+    assert (task.viewport.width, task.viewport.height) == (500, None)
+    assert task.raw["odd_key"] == [1]
+
+
+def test_oracle_actions_are_typed(write: Callable[[Any], Path]) -> None:
+    steps = [
+        {"action": "type", "role": "textbox", "name": "Search", "text": "bag", "enter": True},
+        {"action": "click", "role": "link", "name": "Bag", "nth": 1},
+        {"action": "stop", "answer": "12"},
+    ]
+    (task,) = load_tasks(write(GOOD | {"x_confkv": {"seed": 7, "max_steps": 9, "oracle": steps}}))
+    assert (task.seed, task.max_steps, len(task.oracle)) == (7, 9, 3)
+    assert task.oracle[0].action == "type"
+    assert task.resolved({"__SHOPPING__": "http://s"}).oracle == task.oracle
+
+
+def bad(**changes: Any) -> dict[str, Any]:
+    return GOOD | changes
+
+
+def evaluation(**changes: Any) -> dict[str, Any]:
+    return bad(eval=changes)
+
+
+def target(**changes: Any) -> dict[str, Any]:
+    whole = {"url": "last", "locator": "", "required_contents": {"must_include": ["x"]}} | changes
+    return evaluation(eval_types=["program_html"], program_html=[whole])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"sites": [\n  oops]}', "line 2, column 3"),
+        ("", "line 1, column 1"),
+        ("3", "a task is a JSON object, not int"),
+        (bad(sites=["amazon"]), "sites: unknown site 'amazon'; known: "),
+        (bad(sites=[]), "sites: "),
+        (bad(intent=""), "intent: "),
+        (bad(start_url="__AMAZON__/x"), "start_url: unknown placeholder __AMAZON__"),
+        ({key: value for key, value in GOOD.items() if key != "eval"}, "eval: Field required"),
+        (evaluation(eval_types=["vibes"]), "eval.eval_types[0]: "),
+        (evaluation(eval_types=[]), "eval.eval_types: "),
+        (evaluation(eval_types=["string_match"]), "reference_answers is empty"),
+        (evaluation(eval_types=["url_match"]), "reference_url is empty"),
+        (evaluation(eval_types=["url_match"], reference_url="x", url_note="NEARLY"), "'NEARLY' is not one of EXACT"),
+        (evaluation(eval_types=["string_match"], reference_answers={"sounds_like": "x"}), "sounds_like"),
+        (
+            evaluation(eval_types=["string_match"], reference_answers={"required_values": ["about 3"]}),
+            "eval.reference_answers.required_values: 'about 3' is not an inequality",
+        ),
+        (target(locator="$('x')"), "eval.program_html[0].locator: unknown locator form"),
+        (target(locator="func:os.system('x')"), "is not one call of a helper"),
+        (target(locator="func:get_query_text(__page__, open('x'))"), "arguments of get_query_text"),
+        (target(locator="func:get_query_texts(__page__, 'x')"), "unknown helper 'get_query_texts'; known: "),
+        (target(locator="func:get_query_text('x')"), "takes (page, text), not (text)"),
+        (target(url="func:shopping_get_latest_order_url(", locator=""), "eval.program_html[0].url: "),
+        (target(url="func:get_query_text(__page__, 'x')"), "eval.program_html[0].url: "),
+        (target(required_contents={}), "needs one of"),
+        (bad(x_confkv={"oracle": [{"action": "click", "role": "link", "nam": "x"}]}), "x_confkv.oracle[0]"),
+        (bad(x_confkv={"oracle": [{"action": "tap"}]}), "x_confkv.oracle[0]"),
+        (bad(x_confkv={"steps": 3}), "x_confkv.steps"),
+        (bad(viewport_size={"width": 3}), "viewport_size.width"),
+    ],
+)
+def test_bad_files_are_refused_with_file_and_field(content: Any, message: str, write: Callable[[Any], Path]) -> None:
+    file = write(content)
+    with pytest.raises(TaskError) as caught:
+        load_tasks(file)
+    assert str(file) in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_index_of_the_bad_task_is_named(write: Callable[[Any], Path]) -> None:
+    with pytest.raises(TaskError, match=r"\[1\] intent: "):
+        load_tasks(write([GOOD, bad(intent="")]))
+
+
+def test_missing_file_folder_without_tasks_and_other_encodings(tmp_path: Path) -> None:
+    with pytest.raises(TaskError, match="No such file"):
+        load_tasks(tmp_path / "missing.json")
+    with pytest.raises(TaskError, match=r"no \*\.json"):
+        load_tasks(tmp_path)
+    (tmp_path / "x.json").write_bytes(b'{"intent": "\xff"}')
+    with pytest.raises(TaskError, match="UTF-8"):
+        load_tasks(tmp_path / "x.json")
+
+
+def test_dialects_differ_and_are_never_guessed(write: Callable[[Any], Path]) -> None:
+    file = write(evaluation(eval_types=["string_match"], reference_answers={"one_of": ["x"]}))
+    assert load_tasks(file, "vwa")
+    with pytest.raises(TaskError, match="dialect 'webarena' does not know one_of"):
+        load_tasks(file, "webarena")
+    lambdas = write(target(locator="lambda:(() => 1)()"))
+    with pytest.raises(TaskError, match="does not know the locator form 'lambda:'"):
+        load_tasks(lambdas, "webarena")
+    with pytest.raises(TaskError, match="unknown dialect"):
+        load_tasks(file, "mine")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (evaluation(eval_types=["string_match"], reference_answers={"fuzzy_match": ["x"]}), "needs a model as judge"),
+        (target(required_contents={"fuzzy_match": "x"}), "needs a model as judge"),
+        (
+            evaluation(eval_types=["page_image_query"], page_image_query=[{"eval_image_url": "last"}]),
+            "needs a judge of pictures",
+        ),
+        (
+            target(locator="func:reddit_get_latest_comment_content_by_username(__page__, 'x')"),
+            "reads the comment tree",
+        ),
+    ],
+)
+def test_what_cannot_be_scored_here_says_why(content: Any, reason: str, write: Callable[[Any], Path]) -> None:
+    (task,) = load_tasks(write(content))
+    assert reason in task.unsupported[0]
+    with pytest.raises(TaskError, match="cannot be run"):
+        task.require_supported()
+
+
+def test_not_applicable_is_scored_without_a_judge(write: Callable[[Any], Path]) -> None:
+    (task,) = load_tasks(write(evaluation(eval_types=["string_match"], reference_answers={"fuzzy_match": "N/A"})))
+    assert task.unsupported == ()
+
+
+def test_names_that_look_like_placeholders_stay(write: Callable[[Any], Path]) -> None:
+    locator = "document.querySelector('.fotorama__stage__frame').outerText"
+    (task,) = load_tasks(write(target(locator=locator)))
+    assert task.resolved({"__SHOPPING__": "http://s"}).evaluation.program_html[0].locator == locator
+
+
+def test_tasks_of_the_package_load() -> None:
+    from confkv_agents import plugins
+
+    for name in plugins.available("tasks"):
+        for task in load_tasks(plugins.find_task(name)):
+            assert isinstance(task, Task)
+            assert task.unsupported == ()
+            assert task.oracle, f"{name} has no scripted solution"
