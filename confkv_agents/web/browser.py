@@ -224,6 +224,10 @@ class Browser:
             raise InfraError(
                 f"the browser did not answer within {timeout:g} s and was stopped; the next episode gets a fresh one"
             ) from None
+        except KeyboardInterrupt:
+            if not future.done():  # the user's, not the callable's: nothing may hold the way out
+                worker.kill()
+            raise
         except ConfKVError:
             raise
         except Error as error:

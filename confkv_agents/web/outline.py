@@ -72,8 +72,8 @@ def outline(root: Node, viewport: Box) -> list[Line]:
             line.name == earlier.name and line.role in ("text", earlier.role) for earlier in lines[-2:]
         ):
             continue  # said a moment ago, as by the field that this label belongs to
-        if line.ref and lines and lines[-1].role == "text" and lines[-1].name == line.name:
-            lines.pop()
+        if line.ref and lines and lines[-1].role in ("text", "img") and lines[-1].name == line.name:
+            lines.pop()  # a label before its field, a picture before the link to what it shows
         lines.append(line)
     return lines
 

@@ -165,10 +165,13 @@ class Session:
             parts.append(remark)
         if after.problem:
             parts.append(after.problem)
+        if after.url.startswith("chrome-error:"):
+            parts.append("the page could not be reached; go_back leads to the one before")
         if before is not None and outcome:
-            if _without_fragment(after.url) != _without_fragment(before.url):
+            moved = _without_fragment(after.url) != _without_fragment(before.url)
+            if moved and not after.url.startswith("chrome-error:"):
                 parts.append(f"the page is now {self._sites.show(after.url)}")
-            elif error is None and len(parts) == 1 and _same(before, after) and _should_change(outcome):
+            elif not moved and error is None and len(parts) == 1 and _same(before, after) and _should_change(outcome):
                 parts.append("nothing on the page changed")
         return Glance(after, self._tab_list(after), "; ".join(parts), error, dialogs)
 

@@ -35,7 +35,7 @@ def shorten(text: str, limit: int) -> str:
 
     if not limit or len(text) <= limit:
         return text
-    end = max(1, limit - 1)
-    while end > 1 and (unicodedata.combining(text[end]) or text[end] in "\u200d\ufe0f" or text[end - 1] == "\u200d"):
+    end = limit - 1
+    while end > 0 and (unicodedata.combining(text[end]) or text[end] in "\u200d\ufe0f" or text[end - 1] == "\u200d"):
         end -= 1
     return text[:end].rstrip() + "\u2026"

@@ -2,6 +2,8 @@
 
     click [12]    type [3] [red backpack] [1]    select [7] [Price]    stop [$34.00]
 
+Unlike there, `type` replaces the field's content and presses Enter only when its third group is `[1]`.
+
 A model writes what it likes around it; the last fenced block that is an action counts, else the last line
 that is one. Numbers may come without brackets (`click 12`).
 """
