@@ -118,9 +118,7 @@ def _is_file_of(module: ModuleType, path: Path) -> bool:
 def _execute(path: Path, full_name: str) -> ModuleType:
     # The module is its own package whose search path is the file's folder: that makes relative imports of
     # neighbours work and keeps those neighbours private to this plugin.
-    spec = importlib.util.spec_from_file_location(
-        full_name, path, submodule_search_locations=[str(path.parent)]
-    )
+    spec = importlib.util.spec_from_file_location(full_name, path, submodule_search_locations=[str(path.parent)])
     if spec is None or spec.loader is None:
         raise PluginError(f"cannot load {path}: not a Python file")
     module = importlib.util.module_from_spec(spec)

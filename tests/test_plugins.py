@@ -66,18 +66,14 @@ def test_path_as_given_wins_over_a_name(data: Path, tmp_path: Path) -> None:
     assert plugins.find_task(own) == own
 
 
-def test_folder_of_the_same_name_in_the_working_directory_does_not_hide_a_plugin(
-    data: Path, tmp_path: Path
-) -> None:
+def test_folder_of_the_same_name_in_the_working_directory_does_not_hide_a_plugin(data: Path, tmp_path: Path) -> None:
     (tmp_path / "market").mkdir()
     (tmp_path / "solo.py").mkdir()
     assert plugins.find_env("market") == data / "envs" / "market"
     assert plugins.find_agent("solo.py") == data / "agents" / "solo.py"
 
 
-@pytest.mark.parametrize(
-    "name", ["market/steal", "", ".", "tasks", "market", "../agents/solo.py", "/nowhere.json"]
-)
+@pytest.mark.parametrize("name", ["market/steal", "", ".", "tasks", "market", "../agents/solo.py", "/nowhere.json"])
 def test_missing_task_is_refused_with_the_names_that_exist(data: Path, name: str) -> None:
     with pytest.raises(PluginError, match=r"no task .*market/buy, market/deep/sell"):
         plugins.find_task(name)

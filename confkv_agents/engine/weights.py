@@ -161,10 +161,7 @@ def _build(gguf: Path, folder: Path) -> None:
 
     folder.mkdir()
     convert_gguf(gguf, folder)
-    files = {
-        path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)}
-        for path in sorted(folder.iterdir())
-    }
+    files = {path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)} for path in sorted(folder.iterdir())}
     manifest = {"source": REQUIREMENT, "gguf_sha256": GGUF_SHA256, "files": files}
     (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
 

@@ -115,11 +115,7 @@ def _is_empty_stub(path: str) -> bool:
     """Tell whether this is Ubuntu's script that only asks to install the snap (which is not installed)."""
     with Path(path).open("rb") as file:
         start = file.read(4096)
-    return (
-        start.startswith(b"#!")
-        and b"snap install chromium" in start
-        and shutil.which("/snap/bin/chromium") is None
-    )
+    return start.startswith(b"#!") and b"snap install chromium" in start and shutil.which("/snap/bin/chromium") is None
 
 
 def _downloads_folder() -> Path:

@@ -49,9 +49,7 @@ def download(machine: Path, name: str) -> None:
     (machine.parent / "downloads" / name).mkdir(parents=True)
 
 
-def test_argument_wins_over_variable_and_everything_else(
-    machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_argument_wins_over_variable_and_everything_else(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own, other = program(machine.parent, "own"), program(machine.parent, "other")
     program(machine, "chromium")
     monkeypatch.setenv(chromium.VARIABLE, str(other))
