@@ -226,16 +226,14 @@ def _from_url(address: str, where: str, access: ImageAccess) -> Picture:
         if not access.urls:
             raise ImageError(
                 f"{where} has a picture at {_short(address)}, and fetching is not allowed; pass the picture "
-                "itself as "
-                "base64, or allow it with allow_image_urls=True"
+                "itself as base64, or allow it with allow_image_urls=True"
             )
         return decode_picture(_fetch(address, where, access.limits.bytes), access.limits, where)
     if scheme == "file":
         if not access.files:
             raise ImageError(
                 f"{where} has a picture in the file {_short(address)}, and reading files is not allowed; "
-                "pass the "
-                "picture itself as base64, or allow it with allow_image_files=True"
+                "pass the picture itself as base64, or allow it with allow_image_files=True"
             )
         return decode_picture(_read(address, where, access.limits.bytes), access.limits, where)
     raise ImageError(f"{where} has a picture at {_short(address)}, which is no data:, http: or file: address")

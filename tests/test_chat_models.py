@@ -24,14 +24,13 @@ from confkv_agents.cache import CacheConfig
 from confkv_agents.chat_errors import ChatPromptTooLongError
 from confkv_agents.chat_models import ChatConfKV
 from confkv_agents.engine import Engine, close_engines, get_engine
-from confkv_agents.engine.loading import load_model, native_bfloat16
+from confkv_agents.engine.loading import load_model
 from confkv_agents.errors import (
     ConfigError,
     EngineTimeoutError,
     ImageError,
     ModelNotFoundError,
     PromptTooLongError,
-    UnsupportedModelError,
 )
 from tests.engine.tiny import script, tiny_llama, tiny_smolvlm
 
@@ -387,40 +386,3 @@ def test_a_folder_with_a_vision_model_takes_pictures(tmp_path: Path) -> None:
     assert loaded.takes_pictures
     assert model.invoke([HumanMessage([picture_block("red")])]).text  # type: ignore[list-item]
     model.close()
-
-
-def test_what_is_no_model_is_refused_by_name(tmp_path: Path) -> None:
-    for name, words in (
-        (str(tmp_path / "none"), "there is no folder"),
-        (str(tmp_path), "no config.json"),
-        ("./none", "there is no folder"),
-        ("  ", "empty"),
-    ):
-        with pytest.raises(ModelNotFoundError, match=words):
-            load_model(name)
-    file = tmp_path / "file"
-    file.write_text("x")
-    with pytest.raises(ModelNotFoundError, match="is a file"):
-        load_model(str(file))
-
-
-def test_a_folder_without_weights_is_refused(tmp_path: Path) -> None:
-    tiny_llama().model.config.save_pretrained(tmp_path)
-    with pytest.raises(ModelNotFoundError, match="weights"):
-        load_model(str(tmp_path))
-
-
-def test_kinds_that_cannot_chat_are_refused_by_family(tmp_path: Path) -> None:
-    for text in ('{"model_type": "vit"}', '{"model_type": "no-such-family"}', '{"model_type": "gpt2"}'):
-        (tmp_path / "config.json").write_text(text)
-        with pytest.raises((UnsupportedModelError, ModelNotFoundError)):
-            load_model(str(tmp_path))
-
-
-def test_dtype_is_chosen_by_what_the_processor_computes(tmp_path: Path) -> None:
-    loaded = tiny_llama()
-    path = saved(loaded, tmp_path)
-    assert str(load_model(path, device_map="cpu").dtype) == "torch.float32"
-    assert isinstance(native_bfloat16(), bool)
-    with pytest.raises(ConfigError, match="dtype"):
-        load_model(path, dtype="int7")

@@ -139,8 +139,7 @@ class PromptEncoder:
         if next(pictures, None) is not None:
             raise PromptError(
                 f"the chat template of model {self._loaded.name!r} does not show every picture of the "
-                "conversation; "
-                "put pictures into user messages"
+                "conversation; put pictures into user messages"
             )
         return prompt
 

@@ -63,6 +63,8 @@ class Engine:
         self._closed = False
         self._waiting: deque[Stream] = deque()
         self._active: deque[Job] = deque()
+        self._blocked: Job | None = None  # the request that waits for memory, its prompt encoded
+        self._freed = False  # whether a running request ended since it was refused
         self._loaded: LoadedModel | None = None
         self._encoder: PromptEncoder | None = None
         self._store = SessionStore(self._new_cache)
@@ -236,11 +238,18 @@ class Engine:
 
     def _start(self, stream: Stream) -> bool:
         """Start a request; False if it must wait for memory that running ones hold."""
+        job, self._blocked = self._blocked, None
+        if job is not None and job.stream is not stream:
+            job = None
+        if job is not None and not self._freed:
+            self._blocked = job
+            return False
         try:
             loaded, encoder = self._ready()
             with torch.inference_mode():
-                job = Job(stream, loaded, encoder, self._store)
+                job = job or Job(stream, loaded, encoder, self._store)
                 if not job.admit(alone=not self._active):
+                    self._blocked, self._freed = job, False
                     return False
         except Exception as error:  # noqa: BLE001 - whatever went wrong is raised where the caller waits
             self._fail(stream, error)
@@ -253,6 +262,7 @@ class Engine:
         if not self._active:
             return
         job = self._active.popleft()
+        done = True
         try:
             with torch.inference_mode():
                 done = job.step()
@@ -265,6 +275,7 @@ class Engine:
         else:
             if not done:
                 self._active.append(job)
+        self._freed = self._freed or done
 
     def _answer_call(self, stream: Stream) -> None:
         try:
@@ -293,9 +304,8 @@ class Engine:
             self._fail(
                 stream,
                 EngineTimeoutError(
-                    f"the request waited longer than its timeout of {stream.request.timeout:g} s: the "
-                    "engine was busy "
-                    "with other requests"
+                    f"the request waited longer than its timeout of {stream.request.timeout:g} s: the engine "
+                    "was busy with other requests"
                 ),
             )
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from confkv_agents.cache import confidence
 from confkv_agents.engine.encoding import Prompt, PromptEncoder
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.request import Delta, FinishReason, Progress, Range, Request, Result, Stream
@@ -140,8 +141,7 @@ class Job:
         if length >= positions:
             raise PromptTooLongError(
                 f"the prompt has {length} tokens, but model {self._loaded.name!r} has {positions} "
-                "positions, which "
-                "must hold the answer too; shorten the conversation",
+                "positions, which must hold the answer too; shorten the conversation",
                 length,
                 positions - 1,
             )
@@ -163,10 +163,8 @@ class Job:
         if alone:
             raise PromptTooLongError(
                 f"the prompt of {len(self.prompt.ids)} tokens and an answer of {self._limit} need "
-                f"{needed + held:,} "
-                f"bytes of KV cache, but kv_memory allows {bound:,}; shorten the conversation, lower "
-                "max_tokens or "
-                "budget, or raise kv_memory",
+                f"{needed + held:,} bytes of KV cache, but kv_memory allows {bound:,}; shorten the "
+                "conversation, lower max_tokens or budget, or raise kv_memory",
                 len(self.prompt.ids),
             )
         return False
@@ -188,10 +186,14 @@ class Job:
         session = self.session
         if not self._ids and not self._match.reused < len(self.prompt.ids):
             self._read_until = time.monotonic()
-        confidence = session.cache.observe(logits[None])[0]
+        measured = confidence(logits[None], session.config.confidence)[0]
+        chosen = self._sampler.choose(logits)
+        # one transfer from the device per step; float32 holds every id of a vocabulary below 16 million exactly
+        raw, token_value = torch.stack((measured.float(), chosen.float())).tolist()
+        token = int(token_value)
+        smoothed = session.cache.observe_confidence([raw])[0]
         usage = session.cache.usage()
-        self._steps.append((float(confidence), float(usage.budget), int(usage.kv_bytes)))
-        token = self._sampler.choose(logits)
+        self._steps.append((float(smoothed), float(usage.budget), int(usage.kv_bytes)))
         self._ids.append(token)
         if self._request.logprobs:
             entry = logprob_of(logits, token, self._request.top_logprobs, self._loaded.tokenizer.decode)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
+import socket
+import urllib.parse
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub
 import torch
 import transformers
+from jinja2.exceptions import TemplateError
 from transformers.utils import logging as transformers_logging
 
 from confkv_agents.errors import ConfigError, ModelError, ModelNotFoundError, UnsupportedModelError
@@ -103,29 +109,30 @@ def load_model(name: str, *, revision: str | None = None, dtype: str = "auto", d
     options: dict[str, Any] = {"trust_remote_code": False}
     if revision is not None:
         options["revision"] = revision
+    if not Path(source).is_dir() and not _hub_answers():
+        options["local_files_only"] = True
     config = _config(name, source, options)
     _refuse_unsupported(name, config)
     vision = type(config) in transformers.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING and _has_vision(config)
     if not vision and type(config) not in transformers.MODEL_FOR_CAUSAL_LM_MAPPING:
         raise UnsupportedModelError(
             f"model {name!r} is of type {config.model_type!r}, which is neither a causal language model nor "
-            "an "
-            "image-text-to-text model"
+            "an image-text-to-text model"
         )
+    _refuse_unchecked(name, config)
     device_map = _device_map(device_map)
+    chosen = _dtype(dtype, config, device_map)
     auto: Any = transformers.AutoModelForImageTextToText if vision else transformers.AutoModelForCausalLM
+    processor = _processor(name, source, options) if vision else None
     try:
+        tokenizer = (
+            transformers.AutoTokenizer.from_pretrained(source, **options) if processor is None else processor.tokenizer
+        )
         with _quietly():
-            model = auto.from_pretrained(
-                source, config=config, dtype=_dtype(dtype, config, device_map), device_map=device_map, **options
-            )
-        processor: Any = None
-        if vision:
-            processor = transformers.AutoProcessor.from_pretrained(source, **options)
-        tokenizer = processor.tokenizer if vision else _tokenizer(source, options)
+            model = auto.from_pretrained(source, config=config, dtype=chosen, device_map=device_map, **options)
     except ImportError as error:
         raise ModelError(f"model {name!r} needs a package that is not installed: {_line(error)}") from error
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise ModelNotFoundError(
             f"model {name!r} lacks weights or tokenizer files, or they cannot be fetched now: {_line(error)}"
         ) from error
@@ -152,7 +159,9 @@ def prepare_model(name: str, model: Any, tokenizer: Any, processor: Any = None) 
     image_token_id = None
     if processor is not None and _has_vision(model.config):
         image_token_id = _image_token_id(name, model.config)
-    return LoadedModel(name, model, tokenizer, processor, _eos_ids(model, tokenizer), image_token_id)
+    loaded = LoadedModel(name, model, tokenizer, processor, _eos_ids(model, tokenizer), image_token_id)
+    loaded.eos_ids |= _turn_end_ids(loaded)
+    return loaded
 
 
 def native_bfloat16() -> bool:
@@ -200,19 +209,34 @@ def _config(name: str, source: str, options: dict[str, Any]) -> Any:
     except OSError as error:
         raise ModelNotFoundError(
             f"model {name!r} is no local folder, is not in the local hub cache, and cannot be fetched from "
-            "the hub "
-            f"(it does not exist there, is private, or this machine is offline): {_line(error)}"
+            f"the hub (it does not exist there, is private, or this machine is offline): {_line(error)}"
         ) from error
     except (ValueError, KeyError) as error:
         raise UnsupportedModelError(
-            f"model {name!r} has a configuration that transformers {transformers.__version__} does not "
-            "know, or "
-            f"needs code from its repository, which is never run: {_line(error)}"
+            f"model {name!r} has a configuration that transformers {transformers.__version__} does not know, "
+            f"or needs code from its repository, which is never run: {_line(error)}"
         ) from error
 
 
-def _tokenizer(source: str, options: dict[str, Any]) -> Any:
-    return transformers.AutoTokenizer.from_pretrained(source, **options)
+def _processor(name: str, source: str, options: dict[str, Any]) -> Any:
+    try:
+        return transformers.AutoProcessor.from_pretrained(source, **options)
+    except (ImportError, OSError, ValueError) as error:
+        missing = [package for package in ("torchvision", "num2words") if not importlib.util.find_spec(package)]
+        remedy = f"; some processors need {' and '.join(missing)}, which are not installed" if missing else ""
+        raise ModelError(f"the processor of model {name!r} cannot be loaded: {_line(error)}{remedy}") from error
+
+
+def _hub_answers() -> bool:
+    """Whether the hub's name resolves; without this an offline machine waits half a minute for retries."""
+    if urllib.request.getproxies():
+        return True
+    host = urllib.parse.urlsplit(huggingface_hub.constants.ENDPOINT).hostname or "huggingface.co"
+    try:
+        socket.getaddrinfo(host, None)
+    except OSError:
+        return False
+    return True
 
 
 def _has_vision(config: Any) -> bool:
@@ -220,6 +244,7 @@ def _has_vision(config: Any) -> bool:
 
 
 def _refuse_unsupported(name: str, config: Any) -> None:
+    """Refuse a family whose pictures the engine cannot serve, before its weights are loaded."""
     if not _has_vision(config):
         return
     text = config.get_text_config(decoder=True)
@@ -227,14 +252,23 @@ def _refuse_unsupported(name: str, config: Any) -> None:
     if isinstance(parameters, dict) and "mrope_section" in parameters:
         raise UnsupportedModelError(
             f"model {name!r} of family {config.model_type!r} uses {_MROPE}, which the engine does not "
-            "support yet; "
-            "use an Idefics3, SmolVLM or LLaVA-OneVision model, or a text-only one"
+            "support yet; use an Idefics3, SmolVLM or LLaVA-OneVision model, or a text-only one"
         )
     if "gemma" in config.model_type:
         raise UnsupportedModelError(
-            f"model {name!r} of family {config.model_type!r} attends to pictures in both directions, which "
-            "a cache "
-            "that evicts cannot serve; use its text-only form"
+            f"model {name!r} of family {config.model_type!r} attends to pictures in both directions, which a "
+            "cache that evicts cannot serve; use its text-only form"
+        )
+
+
+def _refuse_unchecked(name: str, config: Any) -> None:
+    """Refuse a family that the cache does not know, before its weights are loaded."""
+    from confkv_agents.cache.attach import SUPPORTED
+
+    if config.model_type not in SUPPORTED:
+        raise UnsupportedModelError(
+            f"model {name!r} is of family {config.model_type!r}, which has not been checked with the cache; "
+            f"supported: {', '.join(sorted(SUPPORTED))}"
         )
 
 
@@ -273,6 +307,24 @@ def _eos_ids(model: Any, tokenizer: Any) -> frozenset[int]:
         elif value is not None:
             found.update(int(item) for item in value)
     return frozenset(found)
+
+
+def _turn_end_ids(loaded: LoadedModel) -> frozenset[int]:
+    """The special token that the chat template writes after an answer; some checkpoints do not name it as an end."""
+    template = loaded.chat_template
+    if template is None:
+        return frozenset()
+    marker = "qzjxv"
+    turns = [("user", "a"), ("assistant", marker)]
+    wrap = (lambda text: [{"type": "text", "text": text}]) if loaded.takes_pictures else str
+    messages = [{"role": role, "content": wrap(text)} for role, text in turns]
+    try:
+        text = loaded.tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)
+    except (TemplateError, TypeError):
+        return frozenset()
+    ids = loaded.tokenizer.encode(text.rpartition(marker)[2].lstrip(), add_special_tokens=False)
+    special = {index for index, token in loaded.tokenizer.added_tokens_decoder.items() if token.special}
+    return frozenset(ids[:1]) & special
 
 
 def _line(error: BaseException) -> str:

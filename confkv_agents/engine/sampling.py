@@ -72,17 +72,17 @@ class Sampler:
             else:
                 self._generator.manual_seed(config.seed)
 
-    def choose(self, logits: torch.Tensor) -> int:
+    def choose(self, logits: torch.Tensor) -> torch.Tensor:
         """Choose one token.
 
         Args:
             logits: Raw next-token logits, `[V]`.
 
         Returns:
-            The token's id.
+            The token's id, int64 `[]`, on the logits' device: bringing it to the host is the caller's business.
         """
         if self._generator is None:
-            return int(logits.argmax().item())
+            return logits.argmax()
         scores = logits.float() / self._config.temperature
         probabilities = scores.softmax(-1)
         order: torch.Tensor | None = None
@@ -96,7 +96,7 @@ class Sampler:
             before = probabilities.cumsum(-1) - probabilities
             probabilities = probabilities.masked_fill(before >= top_p, 0.0)
         drawn = torch.multinomial(probabilities, 1, generator=self._generator)
-        return int((drawn if order is None else order[drawn]).item())
+        return (drawn if order is None else order[drawn])[0]
 
 
 def logprob_of(logits: torch.Tensor, token_id: int, top: int, decode: Callable[[list[int]], str]) -> Logprob:

@@ -92,8 +92,7 @@ class ChatTemplate:
         if not self._loaded.takes_pictures and pictures_of(turns):
             raise ImageError(
                 f"model {self._loaded.name!r} takes no pictures; use an image-text-to-text model or remove "
-                "the image "
-                "blocks"
+                "the image blocks"
             )
         marked = [
             turn if own[at] is None else Turn("assistant", (f"{HOLE_OPEN}{at}{HOLE_CLOSE}",))

@@ -10,7 +10,7 @@ CPU = torch.device("cpu")
 
 def draws(count: int = 300, **options: object) -> set[int]:
     sampler = Sampler(SamplingConfig(temperature=1.0, seed=1, **options), CPU)  # type: ignore[arg-type]
-    return {sampler.choose(LOGITS) for _ in range(count)}
+    return {int(sampler.choose(LOGITS)) for _ in range(count)}
 
 
 def test_temperature_zero_is_the_likeliest_token() -> None:
@@ -34,7 +34,7 @@ def test_top_p_counts_within_top_k() -> None:
 
 def test_low_temperature_approaches_greedy() -> None:
     sampler = Sampler(SamplingConfig(temperature=0.01, seed=3), CPU)
-    assert {sampler.choose(LOGITS) for _ in range(50)} == {1}
+    assert {int(sampler.choose(LOGITS)) for _ in range(50)} == {1}
 
 
 def test_the_same_seed_gives_the_same_tokens_and_leaves_the_global_generator_alone() -> None:
@@ -44,7 +44,7 @@ def test_the_same_seed_gives_the_same_tokens_and_leaves_the_global_generator_alo
     runs = []
     for _ in range(2):
         sampler = Sampler(SamplingConfig(temperature=1.0, seed=11), CPU)
-        runs.append([sampler.choose(LOGITS) for _ in range(20)])
+        runs.append([int(sampler.choose(LOGITS)) for _ in range(20)])
     assert runs[0] == runs[1]
     assert torch.equal(torch.rand(3), expected)
 
