@@ -54,6 +54,7 @@ class _Worker:
     browser: PlaywrightBrowser | None = None
     driver: psutil.Process | None = None
     broken: bool = False
+    closed: bool = False
 
     def start(self) -> None:
         ready: Future[None] = Future()
@@ -135,6 +136,7 @@ class _Worker:
 
     def close(self) -> None:
         """End the browser in good order, or by force after `CLOSE_DEADLINE` seconds."""
+        self.closed = True
         self.requests.put(None)
         self.thread.join(CLOSE_DEADLINE)
         if self.thread.is_alive() or processes.marked_processes(self.mark):
@@ -150,7 +152,8 @@ class Browser:
     Args:
         executable: Path of a Chromium. By default `confkv_agents.web.chromium.find_chromium` looks for one.
         headless: False shows the window.
-        max_contexts: A fresh browser is started after this many contexts, since Chromium's memory creeps up.
+        max_contexts: A fresh browser is started after this many contexts, since Chromium's memory creeps up; it
+            waits for the moment when none is open.
 
     Raises:
         BrowserNotFoundError: No Chromium was found, on first use.
@@ -180,8 +183,9 @@ class Browser:
         if self._closed:
             raise BrowserError("this browser was closed; make a new one")
         if self._worker is not None and not self._worker.alive:
-            logger.warning("the browser is gone; starting a fresh one")
-            self._worker.kill()
+            if not self._worker.closed:
+                logger.warning("the browser is gone; starting a fresh one")
+                self._worker.kill()
             self._worker = None
         if self._worker is None:
             executable, channel = self._executable, None
@@ -238,10 +242,12 @@ class Browser:
 
     def new_context(self, **options: Any) -> BrowserContext:
         """A fresh, isolated context; `options` are Playwright's. Nothing is shared with earlier contexts."""
-        if self._contexts >= self._max_contexts and self._worker is not None:
-            self._worker.close()
-            self._worker = None
         worker = self._ensure()
+        running = worker.browser
+        assert running is not None
+        if self._contexts >= self._max_contexts and not self._submit(worker, lambda: running.contexts, 30.0):
+            worker.close()
+            worker = self._ensure()
         assert worker.browser is not None
         browser = worker.browser
         self._contexts += 1

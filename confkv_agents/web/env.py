@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 from confkv_agents.errors import ActionError, InfraError, SiteError
@@ -26,7 +26,7 @@ from confkv_agents.web.evaluators.base import Check
 from confkv_agents.web.marks import cut_pictures, draw_marks
 from confkv_agents.web.network import AllowList
 from confkv_agents.web.observation import Observation, ObservationConfig, compose, write_body, write_head
-from confkv_agents.web.outline import outline
+from confkv_agents.web.outline import Line, outline
 from confkv_agents.web.session import Glance, Session
 from confkv_agents.web.settle import SettleLimits
 from confkv_agents.web.sites import SiteSet
@@ -297,7 +297,7 @@ class WebEnv:
         height = self._task.viewport.height or self.viewport[1]
         shown_url = self.sites.show(reading.url)
         head = write_head(glance.outcome, glance.tabs, shown_url, reading.scroll)
-        lines = outline(reading.root, Box(0, 0, width, height))
+        lines = [self._shown(line) for line in outline(reading.root, Box(0, 0, width, height))]
         body = write_body(lines, self.config, self.config.count_tokens(head))
         elements = body.elements
         return Observation(
@@ -317,6 +317,12 @@ class WebEnv:
             cut_at=body.cut_at,
             body=body.text,
         )
+
+    def _shown(self, line: Line) -> Line:
+        """The line with the sites' names in place of their addresses, whose ports differ from run to run."""
+        if "://" not in line.name + line.value:
+            return line
+        return replace(line, name=self.sites.show(line.name), value=self.sites.show(line.value))
 
     def evaluate(self) -> list[Check]:
         """Judge the episode as it stands, on a page of its own; may be called before it is over.

@@ -41,6 +41,7 @@ _TITLED = frozenset({"dialog", "alertdialog", "group", "radiogroup"})
 _LEAF_ROLES = {"heading": "heading", "img": "img", "progressbar": "progressbar", "meter": "meter"}
 _SHOWN_STATES = ("checked", "selected", "pressed", "expanded", "disabled", "readonly", "required", "invalid")
 _MIN_VISIBLE = 4.0
+_MAX_CARD = 200  # a longer text is a page that shows the hand everywhere, not a card to click
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def _visit(node: Node, depth: int, clip: Box, inside: Node | None) -> Iterator[L
     if shown and _acts(node):
         name = node.name or node.placeholder
         if not name and node.role not in EDITABLE:
-            name = _text_of(node) or node.url
+            name = (_text_of(node) if node.role in INTERACTIVE else _own_text(node)) or node.url
         yield Line(
             role="clickable" if node.role not in INTERACTIVE else node.role,
             name=name,
@@ -178,7 +179,21 @@ def _acts(node: Node) -> bool:
         return True
     if not node.clickable or node.role in ("iframe", "root"):
         return False
-    return not any(child.ref and child.role in INTERACTIVE for child in node.walk())
+    inner = [child.name for child in node.walk() if child.ref and child.role in INTERACTIVE]
+    own = _own_text(node)
+    return not inner or (0 < len(own) <= _MAX_CARD and not any(own.casefold() in name.casefold() for name in inner))
+
+
+def _own_text(node: Node) -> str:
+    """A clickable thing's text without that of the elements inside it."""
+    bare = Node(node.role, node.name, value=node.value)
+    bare.children = [_without_elements(child) for child in node.children if child.role not in INTERACTIVE]
+    return _text_of(bare)
+
+
+def _without_elements(node: Node) -> Node:
+    kept = [_without_elements(child) for child in node.children if child.role not in INTERACTIVE]
+    return Node(node.role, node.name, value=node.value, children=kept)
 
 
 def _told_by(inside: Node | None, text: str) -> bool:

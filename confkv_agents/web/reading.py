@@ -37,7 +37,12 @@ _LOOK = """() => {
     const words = image.alt || image.title || '';
     return [words, box.x, box.y, box.width, box.height, at.x, at.y, at.width, at.height];
   }).filter(picture => picture && picture[3] > 0 && picture[2] < innerHeight && picture[2] + picture[4] > 0);
-  return {title: document.title, top: Math.round(root.scrollTop), height: innerHeight,
+  const editors = [...document.querySelectorAll('[contenteditable]')].filter(
+    node => node.isContentEditable && !(node.parentElement && node.parentElement.isContentEditable)).map(node => {
+      const box = node.getBoundingClientRect();
+      return [box.x, box.y, box.width, box.height];
+    });
+  return {editors, title: document.title, top: Math.round(root.scrollTop), height: innerHeight,
           total: root.scrollHeight, pictures: pictures};
 }"""
 _BORDER = """element => {
@@ -81,6 +86,7 @@ def read_page(page: Page) -> Reading:
             snapshot = page.aria_snapshot(mode="ai", boxes=True, timeout=_SNAPSHOT_MS)
             look: dict[str, Any] = page.evaluate(_LOOK)
             root = parse_snapshot(snapshot)
+            _name_editors(root, look["editors"])
             add_frame_offsets(root, _borders(page, root))
         except SnapshotError as error:
             problem = f"the page's outline has an unknown form: {error}"
@@ -105,6 +111,26 @@ def read_page(page: Page) -> Reading:
             screenshot(page),
         )
     return Reading(Node("root"), "", Scroll(), "", page.url, (), screenshot(page), problem)
+
+
+def _name_editors(root: Node, places: list[list[float]]) -> None:
+    """Editable parts of a page without a role of their own look like any text; give them the role of a field.
+
+    The snapshot folds a lone child into its parent, so the node meant is the smallest that holds the place.
+    """
+    for place in (Box(*numbers) for numbers in places):
+        holding = [
+            node
+            for node in root.walk()
+            if node.box is not None and node.ref and node.role in ("generic", "paragraph")
+            if node.box.overlap(place) > 0.99 * place.width * place.height
+        ]
+        node = min(holding, key=lambda node: node.box.width * node.box.height if node.box else 0.0, default=None)
+        if node is None or (node.children and node.box is not None and node.box.height > 2 * place.height):
+            continue
+        node.role = "textbox"
+        node.value = " ".join(filter(None, (child.name or child.value for child in node.walk())))
+        node.children = []
 
 
 def _borders(page: Page, root: Node) -> dict[str, tuple[float, float]]:

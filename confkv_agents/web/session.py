@@ -214,10 +214,10 @@ class Session:
         tabs = []
         for index, page in enumerate(self._tabs.pages):
             if index == self._tabs.active_index:
-                tabs.append(Tab(active.title, active.url, True))
+                tabs.append(Tab(self._sites.show(active.title), active.url, True))
                 continue
             try:
-                tabs.append(Tab(clean(page.title()), page.url))
+                tabs.append(Tab(self._sites.show(clean(page.title())), page.url))
             except Error:
                 tabs.append(Tab("", page.url))
         return tuple(tabs)

@@ -101,8 +101,11 @@ def test_killed_chromium_is_an_infra_error_and_replaced(own: Browser) -> None:
 
 def test_browser_is_recycled_after_many_contexts() -> None:
     with Browser(max_contexts=1) as own:
-        own.new_context()
+        context = own.new_context()
         first = own._worker
+        own.new_context()
+        assert own._worker is first, "contexts that are open are not pulled from under their users"
+        own.call(lambda: [each.close() for each in context.browser.contexts])  # type: ignore[union-attr]
         own.new_context()
         assert own._worker is not first
         assert first is not None and processes.marked_processes(first.mark) == []

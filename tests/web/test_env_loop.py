@@ -41,6 +41,14 @@ def test_shown_addresses_in_answers_are_turned_back(driver: Driver) -> None:
     assert driver.env.step("stop [http://pages.test/a]").answer == f"{driver.pages.url}/a"
 
 
+def test_shown_addresses_are_typed_as_the_real_ones_and_real_ones_are_shown_by_name(driver: Driver) -> None:
+    driver.open("<input aria-label=Link oninput='document.title = this.value'>")
+    observation = driver.env.step("type [1] [http://pages.test/a]").observation
+    assert observation.title == f"{driver.pages.url}/a"
+    assert "value 'http://pages.test/a'" in observation.text
+    assert driver.pages.url not in observation.text
+
+
 def test_three_outputs_without_action_in_a_row_stop(driver: Driver) -> None:
     driver.open("<h1>x</h1>")
     assert driver.env.step("hm").error is not None

@@ -270,6 +270,12 @@ def test_typing_says_what_the_field_made_of_it_and_refuses_other_elements(driver
     assert driver.env.step("type [5] [two\nlines]").error is None
 
 
+def test_editable_parts_without_a_role_are_fields(driver: Driver) -> None:
+    driver.open("<p>Note</p><div style='padding:9px'><div contenteditable>old <b>text</b></div></div>")
+    assert "textbox '' [1] value 'old text'" in driver.env._observation.text  # type: ignore[union-attr]
+    assert "value 'new'" in driver.env.step("type [1] [new]").observation.text
+
+
 def test_scroll_moves_the_page_or_a_container_and_says_where_it_is(driver: Driver) -> None:
     rows = "".join(f"<p style='height:40px;margin:0'>row {number}</p>" for number in range(50))
     box = "<div style='height:100px;overflow:auto' tabindex=0 role=region aria-label=Box><button>Inside</button>"

@@ -84,6 +84,16 @@ def test_frames_show_only_what_lies_in_their_window() -> None:
             '- row [ref=e1] [box=0,0,9,9]:\n  - cell "a" [ref=e2] [box=0,0,9,9]\n  - cell "b" [ref=e3] [box=0,0,9,9]',
             ["row 'a | b'"],
         ),
+        (
+            '- generic [ref=e1] [cursor=pointer] [box=0,0,9,9]:\n  - heading "Card" [ref=e2] [box=0,0,9,9]\n'
+            '  - paragraph [ref=e3] [box=0,0,9,9]: body\n  - button "Inner" [ref=e4] [box=0,0,9,9]',
+            ["clickable 'Card body' [1]", "button 'Inner' [2]"],
+        ),
+        (
+            '- generic [ref=e1] [cursor=pointer] [box=0,0,9,9]:\n  - checkbox "New" [ref=e2] [box=0,0,9,9]\n'
+            "  - text: New",
+            ["checkbox 'New' [1]"],
+        ),
         ("", ["(nothing to read or to act on)"]),
     ],
 )

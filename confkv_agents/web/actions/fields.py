@@ -18,7 +18,7 @@ _FIELD = """element => ({
   kind: element.tagName.toLowerCase(), type: element.type || '',
   disabled: element.matches(':disabled') || element.getAttribute('aria-disabled') === 'true',
   readonly: !!element.readOnly, editable: element.isContentEditable,
-  inner: !!element.querySelector('input,textarea')})"""
+  inner: !!element.querySelector('input,textarea,[contenteditable]')})"""
 _OPTIONS = """element => [...element.options].map(option => ({label: option.label, value: option.value,
   disabled: option.disabled || !!(option.parentElement.disabled)}))"""
 _CHOSEN = "element => [...element.selectedOptions].map(option => option.index)"
@@ -50,7 +50,8 @@ def _fill(context: ActionContext, number: int | None, text: str) -> tuple[Elemen
     if found["kind"] not in ("input", "textarea") and not found["editable"]:
         if not found["inner"]:
             raise ActionError(f"{element} takes no text")
-        locator = locator.locator("input,textarea").first
+        locator = locator.locator("input,textarea,[contenteditable]").first
+        found = _look(element, locator)
     if found["readonly"]:
         raise ActionError(f"{element} is read-only")
     try:
@@ -67,9 +68,10 @@ def type_text(context: ActionContext, action: Action) -> str:
     """Replace a field's content, then press Enter when asked."""
     from playwright.sync_api import Error
 
-    element, locator, holds = _fill(context, action.element, action.text)
+    text = context.sites.resolve(action.text)  # an address that the agent read is meant, not the name shown for it
+    element, locator, holds = _fill(context, action.element, text)
     outcome = f"typed {quote(clean(action.text), 200)} into {element}"
-    if _squeezed(holds) != _squeezed(action.text):
+    if _squeezed(holds) != _squeezed(text):
         outcome += f", which now holds {quote(clean(holds), 200)}"
     if action.enter:
         try:
