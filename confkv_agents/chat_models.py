@@ -9,11 +9,11 @@ from functools import cache as remember
 from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
-from langchain_core.language_models import ModelProfile
+from langchain_core.language_models import LanguageModelInput, ModelProfile
 from langchain_core.language_models.chat_models import BaseChatModel, LangSmithParams
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import RunnableConfig, ensure_config
 from pydantic import AliasChoices, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from confkv_agents._version import __version__
@@ -270,6 +270,55 @@ class ChatConfKV(BaseChatModel):
 
     # ---- LangChain's interface
 
+    def invoke(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:
+        """Answer a conversation; `config["configurable"]["thread_id"]` names its session."""
+        return super().invoke(input, config, stop=stop, **self._with_session(config, kwargs))
+
+    async def ainvoke(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:
+        """Answer a conversation without blocking the event loop."""
+        return await super().ainvoke(input, config, stop=stop, **self._with_session(config, kwargs))
+
+    def stream(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Iterator[AIMessageChunk]:
+        """Answer a conversation piece by piece; leaving the iteration stops the model within one token."""
+        yield from super().stream(input, config, stop=stop, **self._with_session(config, kwargs))
+
+    async def astream(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[AIMessageChunk]:
+        """Answer a conversation piece by piece without blocking the event loop."""
+        chunks = super().astream(input, config, stop=stop, **self._with_session(config, kwargs))
+        try:
+            async for chunk in chunks:
+                yield chunk
+        finally:
+            await chunks.aclose()  # type: ignore[attr-defined]
+
     def _generate(
         self,
         messages: list[BaseMessage],
@@ -373,6 +422,10 @@ class ChatConfKV(BaseChatModel):
         )
         return {name: getattr(self, name) for name in names} | {"kv": None if self.kv is None else repr(self.kv)}
 
+    def _get_llm_string(self, stop: list[str] | None = None, **kwargs: Any) -> str:
+        """Key of LangChain's answer cache; the session's name does not change an answer."""
+        return super()._get_llm_string(stop=stop, **{k: v for k, v in kwargs.items() if k != "session_id"})
+
     def _get_ls_params(self, stop: list[str] | None = None, **kwargs: Any) -> LangSmithParams:
         params = LangSmithParams(
             ls_provider="confkv",
@@ -399,6 +452,13 @@ class ChatConfKV(BaseChatModel):
         from confkv_agents.engine.registry import get_engine
 
         return get_engine(self.model, revision=self.revision, dtype=self.dtype, device_map=self.device_map)
+
+    def _with_session(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> dict[str, Any]:
+        """The call's options with the session's name from its configuration, unless a nearer one is given."""
+        thread_id = ((config or {}).get("configurable") or {}).get("thread_id")
+        if thread_id is None or self.session_id is not None or kwargs.get("session_id") is not None:
+            return kwargs
+        return {**kwargs, "session_id": str(thread_id)}
 
     @property
     def _access(self) -> ImageAccess:

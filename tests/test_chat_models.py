@@ -221,8 +221,10 @@ def test_a_thread_id_names_the_session(model: ChatConfKV) -> None:
     chain = ChatPromptTemplate.from_messages([("human", "{text}")]) | model
     answer = chain.invoke({"text": "Hi"}, {"configurable": {"thread_id": "run-1"}})
     assert answer.response_metadata["confkv"]["session"] == "run-1"
+    direct = model.invoke("Hm", {"configurable": {"thread_id": "run-2"}})
+    assert direct.response_metadata["confkv"]["session"] == "run-2"
     assert model.invoke("Ho", session_id="own").response_metadata["confkv"]["session"] == "own"
-    assert {info.name for info in model.sessions()} == {"run-1", "own"}
+    assert {info.name for info in model.sessions()} == {"run-1", "run-2", "own"}
     assert model.kv_bytes == sum(info.nbytes for info in model.sessions()) > 0
     assert model.drop_session("own") == 1
 
@@ -323,7 +325,7 @@ def test_another_configuration_is_another_model_for_langchains_answer_cache(engi
     first = ChatConfKV(model="tiny", **options)
     assert first.invoke("Hi").id != ChatConfKV(model="tiny", policy="window", **options).invoke("Hi").id
     assert len(store._cache) == 2
-    first.invoke("Hi")
+    first.invoke("Hi", {"configurable": {"thread_id": "any"}})
     assert len(store._cache) == 2
 
 

@@ -48,7 +48,7 @@ class Job:
         self._limit = 0
         self._logits: torch.Tensor | None = None
         self._features: dict[bytes, torch.Tensor] = {}
-        self._sampler = Sampler(self._request.sampling, loaded.device)
+        self._sampler = Sampler(self._request.sampling)
         self._detokenizer = Detokenizer(loaded.tokenizer)
         self._stops = StopStrings(self._request.stop)
         self._ids: list[int] = []

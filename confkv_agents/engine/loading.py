@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import socket
 import urllib.parse
 import urllib.request
@@ -12,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import huggingface_hub
 import torch
 import transformers
 from jinja2.exceptions import TemplateError
@@ -231,7 +231,7 @@ def _hub_answers() -> bool:
     """Whether the hub's name resolves; without this an offline machine waits half a minute for retries."""
     if urllib.request.getproxies():
         return True
-    host = urllib.parse.urlsplit(huggingface_hub.constants.ENDPOINT).hostname or "huggingface.co"
+    host = urllib.parse.urlsplit(os.environ.get("HF_ENDPOINT", "")).hostname or "huggingface.co"
     try:
         socket.getaddrinfo(host, None)
     except OSError:

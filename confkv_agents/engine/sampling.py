@@ -59,18 +59,11 @@ class Sampler:
 
     Args:
         config: How to choose.
-        device: Where the logits live.
     """
 
-    def __init__(self, config: SamplingConfig, device: torch.device):
+    def __init__(self, config: SamplingConfig):
         self._config = config
         self._generator: torch.Generator | None = None
-        if config.temperature > 0:
-            self._generator = torch.Generator(device=device)
-            if config.seed is None:
-                self._generator.seed()
-            else:
-                self._generator.manual_seed(config.seed)
 
     def choose(self, logits: torch.Tensor) -> torch.Tensor:
         """Choose one token.
@@ -81,8 +74,10 @@ class Sampler:
         Returns:
             The token's id, int64 `[]`, on the logits' device: bringing it to the host is the caller's business.
         """
-        if self._generator is None:
+        if self._config.temperature == 0:
             return logits.argmax()
+        if self._generator is None:
+            self._generator = self._new_generator(logits.device)
         scores = logits.float() / self._config.temperature
         probabilities = scores.softmax(-1)
         order: torch.Tensor | None = None
@@ -97,6 +92,14 @@ class Sampler:
             probabilities = probabilities.masked_fill(before >= top_p, 0.0)
         drawn = torch.multinomial(probabilities, 1, generator=self._generator)
         return (drawn if order is None else order[drawn])[0]
+
+    def _new_generator(self, device: torch.device) -> torch.Generator:
+        generator = torch.Generator(device=device)
+        if self._config.seed is None:
+            generator.seed()
+        else:
+            generator.manual_seed(self._config.seed)
+        return generator
 
 
 def logprob_of(logits: torch.Tensor, token_id: int, top: int, decode: Callable[[list[int]], str]) -> Logprob:

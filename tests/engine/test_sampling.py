@@ -5,16 +5,15 @@ from confkv_agents.engine.sampling import Sampler, SamplingConfig, logprob_of
 from confkv_agents.errors import ConfigError
 
 LOGITS = torch.tensor([0.0, 3.0, 2.0, 1.0, -1.0])
-CPU = torch.device("cpu")
 
 
 def draws(count: int = 300, **options: object) -> set[int]:
-    sampler = Sampler(SamplingConfig(temperature=1.0, seed=1, **options), CPU)  # type: ignore[arg-type]
+    sampler = Sampler(SamplingConfig(temperature=1.0, seed=1, **options))  # type: ignore[arg-type]
     return {int(sampler.choose(LOGITS)) for _ in range(count)}
 
 
 def test_temperature_zero_is_the_likeliest_token() -> None:
-    assert Sampler(SamplingConfig(), CPU).choose(LOGITS) == 1
+    assert Sampler(SamplingConfig()).choose(LOGITS) == 1
 
 
 def test_top_k_samples_among_the_k_likeliest() -> None:
@@ -33,7 +32,7 @@ def test_top_p_counts_within_top_k() -> None:
 
 
 def test_low_temperature_approaches_greedy() -> None:
-    sampler = Sampler(SamplingConfig(temperature=0.01, seed=3), CPU)
+    sampler = Sampler(SamplingConfig(temperature=0.01, seed=3))
     assert {int(sampler.choose(LOGITS)) for _ in range(50)} == {1}
 
 
@@ -43,7 +42,7 @@ def test_the_same_seed_gives_the_same_tokens_and_leaves_the_global_generator_alo
     torch.manual_seed(5)
     runs = []
     for _ in range(2):
-        sampler = Sampler(SamplingConfig(temperature=1.0, seed=11), CPU)
+        sampler = Sampler(SamplingConfig(temperature=1.0, seed=11))
         runs.append([int(sampler.choose(LOGITS)) for _ in range(20)])
     assert runs[0] == runs[1]
     assert torch.equal(torch.rand(3), expected)
