@@ -181,7 +181,9 @@ def test_logprobs_come_in_openais_form(model: ChatConfKV) -> None:
         for chunk in model.stream("Hi", logprobs=True, top_logprobs=2)
         for entry in chunk.response_metadata.get("logprobs", {}).get("content", [])
     ]
-    assert streamed == content
+    assert [entry["token"] for entry in streamed] == [entry["token"] for entry in content]
+    for one, other in zip(streamed, content, strict=True):
+        assert one["logprob"] == pytest.approx(other["logprob"], abs=1e-4)
 
 
 async def test_async_calls_stream_and_batch(model: ChatConfKV) -> None:
