@@ -82,7 +82,7 @@ def run(
     ] = None,
     dialect: Annotated[str, typer.Option(help="How task files are read: vwa or webarena.")] = "vwa",
     timeout: Annotated[float, typer.Option(help="Seconds after which no further step begins.")] = 900.0,
-    max_tokens: Annotated[int, typer.Option(help="Tokens that the model may write per step.")] = 96,
+    max_tokens: Annotated[int, typer.Option(help="Tokens that the model may write per step.")] = 64,
     pictures: Annotated[
         str,
         typer.Option(help="What a model that sees is shown: auto, none, screenshot, marked, page, marked+page."),

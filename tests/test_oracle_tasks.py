@@ -37,9 +37,9 @@ def play(env: WebEnv, task: Task, script: str):
     return result, f"{result.stop_reason}: {result.error}\nsteps: {steps}\nfailed checks: {failed}"
 
 
-def test_there_are_ten_tasks_of_three_to_thirty_steps():
+def test_there_are_ten_tasks_of_three_to_fifteen_steps():
     assert len(TASKS) >= 10
-    assert all(3 <= len(task.oracle) <= 30 for task in TASKS)
+    assert all(3 <= len(task.oracle) <= 15 for task in TASKS)
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.key)

@@ -116,7 +116,7 @@ class RunConsole:
         uses_model = self.uses_model if uses_model is None else uses_model
         self.console.print()
         if result.checks:
-            self.console.print(_checks_table(result.checks))
+            self.console.print(_checks_list(result.checks))
         verdict = words.verdict_of("finished", {"success": result.success, "stop_reason": result.stop_reason})
         style = {"good": "bold green", "bad": "bold red"}.get(verdict.tone, "bold yellow")
         rows: list[tuple[str, Text | str]] = [
@@ -186,17 +186,18 @@ def _steps_in_words(result: EpisodeResult) -> str:
     return f"{result.steps}, of which {result.parse_failures} held no action"
 
 
-def _checks_table(checks: list[dict[str, Any]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title="Checks", title_justify="left")
-    table.title_style = "bold"
-    table.add_column("", no_wrap=True)
-    table.add_column("check", overflow="fold")
-    table.add_column("expected", overflow="fold")
-    table.add_column("got", overflow="fold")
-    table.add_column("why", overflow="fold")
+def _checks_list(checks: list[dict[str, Any]]) -> Table:
+    """A block per check: a table of five columns would be unreadable on 80 columns."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
     for check in checks:
-        mark = Text("ok", style="green") if check["ok"] else Text("no", style="red")
-        table.add_row(mark, *(Text(_cut(check.get(key))) for key in ("name", "expected", "got", "why")))
+        mark = Text("ok", style="bold green") if check["ok"] else Text("no", style="bold red")
+        table.add_row(mark, "check", Text(_cut(check.get("name"))))
+        for key in ("expected", "got", "why"):
+            if check.get(key) not in (None, ""):
+                table.add_row("", key, Text(_cut(check[key])))
     return table
 
 

@@ -6,6 +6,7 @@ policy and budget first, then the model's weights, then the browser.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from collections.abc import Mapping
@@ -68,7 +69,7 @@ class RunOptions:
     sites: Mapping[str, str] = field(default_factory=dict)
     dialect: str = "vwa"
     timeout: float = 900.0
-    max_tokens: int = 96
+    max_tokens: int = 64
     pictures: str = "auto"
     page_tokens: int | None = None
 
@@ -76,7 +77,7 @@ class RunOptions:
         """Refuse numbers that cannot be meant."""
         for name in ("budget", "max_steps", "max_tokens", "page_tokens", "timeout"):
             value = getattr(self, name)
-            if value is not None and value <= 0:
+            if value is not None and not 0 < value < math.inf:
                 raise ConfigError(f"{name} is {value:g}; pass a number above 0")
 
 
@@ -114,10 +115,12 @@ def run(options: RunOptions, console: RunConsole | None = None) -> RunOutcome:
         SiteSet.start(_wanted_sites(tasks, options.sites)) as sites,
         Browser(headless=not options.headed) as browser,
     ):
-        with _waiting(console, "loading the model"):
-            model = _load_model(options, cache) if agent_file.needs_model else None
+        model = _make_model(options, cache) if agent_file.needs_model else None
         extra: dict[str, Any] = {"pictures": options.pictures} if agent_file.needs_model else {}
         agent = load_agent(agent_file, model=model, **extra)
+        if model is not None:
+            with _waiting(console, "loading the model"):
+                model.get_token_ids("")  # loads the weights, so that a missing model is found before anything runs
         with _waiting(console, "starting the browser"):
             version = browser.version()
         observation = _observation_config(options, tasks, model)
@@ -178,11 +181,11 @@ def _wanted_sites(tasks: list[Task], given: Mapping[str, str]) -> dict[str, str 
     return wanted
 
 
-def _load_model(options: RunOptions, cache: Any) -> Any:
-    """Load the model now, so that one that is missing is found before anything is recorded."""
+def _make_model(options: RunOptions, cache: Any) -> Any:
+    """The chat model; its weights are not loaded yet."""
     from confkv_agents.chat_models import ChatConfKV
 
-    model = ChatConfKV(
+    return ChatConfKV(
         model=options.model,
         kv=cache,
         max_tokens=options.max_tokens,
@@ -190,8 +193,6 @@ def _load_model(options: RunOptions, cache: Any) -> Any:
         seed=options.seed or 0,
         trace=True,
     )
-    model.get_token_ids("")
-    return model
 
 
 def _observation_config(options: RunOptions, tasks: list[Task], model: Any) -> Any:

@@ -1,0 +1,347 @@
+"""The command line: exit codes, messages, and what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from confkv_agents.cli import main
+from confkv_agents.evaluation.files import read_json, read_json_lines
+from confkv_agents.plugins import data_dir
+
+COMMAND = [sys.executable, "-c", "import sys; from confkv_agents.cli import main; sys.exit(main())"]
+TASK = data_dir("tasks") / "shop" / "read_sku.json"
+
+SLOW_AGENT = '''
+"""Waits for the test: says that it was asked, then scrolls until the file `go` is gone."""
+import time
+from pathlib import Path
+from confkv_agents.evaluation.agents import Decision
+
+NEEDS_MODEL = False
+
+class Slow:
+    def reset(self, task, observation):
+        self.steps = 0
+
+    def act(self, observation):
+        self.steps += 1
+        if self.steps > 2:
+            (Path(__file__).parent / "waiting").touch()
+            while True:
+                time.sleep(0.05)
+        return Decision("scroll [down]" if self.steps % 2 else "scroll [up]")
+
+def create_agent(model):
+    return Slow()
+'''
+
+
+def run(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(list(arguments))
+    out, err = capfd.readouterr()
+    return code, out, err
+
+
+def task_file(folder: Path, **changes: Any) -> str:
+    content = json.loads(TASK.read_text())
+    path = folder / "task.json"
+    path.write_text(json.dumps({**content, **changes}))
+    return str(path)
+
+
+@pytest.fixture(autouse=True)
+def no_start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bad input must be found before a browser or a model starts."""
+    if "browser" in request.keywords:
+        return
+
+    def refuse(*_: object, **__: object) -> None:
+        raise RuntimeError("a browser or a model was started")
+
+    monkeypatch.setattr("confkv_agents.web.browser.Browser._ensure", refuse)
+    monkeypatch.setattr("confkv_agents.engine.loading.load_model", refuse)
+
+
+Evaluation = dict[str, Any]
+TEXT_CHECK: Evaluation = {"eval_types": ["string_match"], "reference_answers": {"must_include": ["x"]}}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"sites": ["moon"]}, ["sites", "moon", "shopping"]),
+        ({"start_url": "__MOON__/"}, ["start_url", "__MOON__"]),
+        ({"eval": {**TEXT_CHECK, "eval_types": ["guess"]}}, ["eval.eval_types", "string_match"]),
+        (
+            {
+                "eval": {
+                    "eval_types": ["program_html"],
+                    "program_html": [{"url": "last", "locator": "//div", "required_contents": {"must_include": ["x"]}}],
+                }
+            },
+            ["program_html[0].locator", "unknown locator form", "//div"],
+        ),
+        ({"x_confkv": {"oracle": [{"action": "fly"}]}}, ["x_confkv.oracle[0]", "fly"]),
+        ({"intent": ""}, ["intent"]),
+    ],
+)
+def test_a_wrong_task_is_refused_in_one_line_that_names_file_and_field(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, change: dict, words: list[str]
+):
+    code, out, err = run(capfd, "run", "--task", task_file(tmp_path, **change), "--out", str(tmp_path / "runs"))
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    for word in ["task.json", *words]:
+        assert word in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_broken_json_is_named_with_line_and_column(capfd: pytest.CaptureFixture[str], tmp_path: Path):
+    (tmp_path / "broken.json").write_text('{"sites": ["shopping"],\n  "task_id": }')
+    code, _, err = run(capfd, "run", "--task", str(tmp_path / "broken.json"))
+    assert code == 2
+    assert "broken.json: line 2, column 14" in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--task", "no/such"], ["no task 'no/such'", "shop/read_sku"]),
+        (["--task", "shop/read_sku", "--agent", "nobody"], ["no agent 'nobody'", "oracle", "react"]),
+        (["--task", "shop/read_sku", "--policy", "magic"], ["'magic'", "confkv", "full", "h2o", "window"]),
+        (["--task", "shop/read_sku", "--budget", "10"], ["budget", "floor"]),
+        (["--task", "shop/read_sku", "--budget", "0"], ["budget is 0"]),
+        (["--task", "shop/read_sku", "--budget", "many"], ["--budget"]),
+        (["--task", "shop/read_sku", "--max-steps", "-1"], ["max_steps is -1"]),
+        (["--task", "shop/read_sku", "--timeout", "nan"], ["timeout"]),
+        (["--task", "shop/read_sku", "--site", "shop"], ["--site 'shop'", "name=url"]),
+        (["--task", "shop/read_sku", "--site", "shop=ftp://x"], ["--site", "name=url"]),
+        (["--task", "shop/read_sku", "--dialect", "klingon"], ["klingon", "vwa", "webarena"]),
+        (["--task", "shop/read_sku", "--pictures", "all"], ["pictures", "marked"]),
+        ([], ["--task"]),
+        (["--tusk", "x"], ["--tusk"]),
+    ],
+)
+def test_bad_input_is_one_clear_line(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, arguments: list[str], words: list[str]
+):
+    code, out, err = run(capfd, "run", "--out", str(tmp_path / "runs"), *arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    for word in words:
+        assert word in err
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_missing_model_is_named(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.undo()
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    code, _, err = run(
+        capfd, "run", "--task", str(TASK), "--model", str(tmp_path / "nothing"), "--out", str(tmp_path / "runs")
+    )
+    assert code == 2
+    assert "nothing" in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+def test_missing_weights_say_how_to_fetch_them(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("CONFKV_HOME", str(tmp_path / "empty"))
+    code, _, err = run(capfd, "weights", "path")
+    assert code == 2
+    assert "confkv-agent weights fetch" in err
+
+
+def test_a_window_without_a_display_is_refused(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    if not sys.platform.startswith("linux"):
+        pytest.skip("only Linux needs a display")
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    code, _, err = run(capfd, "run", "--task", str(TASK), "--agent", "oracle", "--headed")
+    assert code == 2
+    assert "display" in err
+
+
+def test_a_task_without_a_script_is_not_for_the_oracle(capfd: pytest.CaptureFixture[str], tmp_path: Path):
+    code, _, err = run(capfd, "run", "--task", task_file(tmp_path, x_confkv={}), "--agent", "oracle")
+    assert code == 2
+    assert "no x_confkv.oracle" in err
+
+
+def test_a_missing_browser_is_one_line_with_both_remedies(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from confkv_agents.web import chromium
+
+    monkeypatch.setenv(chromium.VARIABLE, str(tmp_path / "no-browser"))
+    code, _, err = run(capfd, "run", "--task", str(TASK), "--agent", "oracle", "--out", str(tmp_path / "runs"))
+    assert code == 2
+    assert "playwright install chromium" in err
+    assert "apt-get install chromium" in err
+    assert err.count("\n") == 1
+
+
+def test_tasks_can_be_listed_and_checked(capfd: pytest.CaptureFixture[str], tmp_path: Path):
+    code, out, _ = run(capfd, "tasks", "list")
+    assert code == 0
+    assert any(line.startswith("shop/read_sku  ") for line in out.splitlines())
+    code, out, _ = run(capfd, "tasks", "check", str(data_dir("tasks")))
+    assert code == 0
+    assert "10 valid tasks, 10 can be run, 10 with a scripted solution" in out
+    code, _, err = run(capfd, "tasks", "check", task_file(tmp_path, sites=["moon"]))
+    assert code == 2
+    assert "moon" in err
+
+
+def test_help_is_instant_and_loads_nothing_heavy():
+    code = (
+        "import sys; from confkv_agents.cli import main; code = main(['--help'])\n"
+        "heavy = {'torch', 'transformers', 'playwright', 'langchain_core', 'matplotlib', 'starlette'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+        "sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    for command in ("run", "report", "weights", "browser", "tasks", "site"):
+        assert command in done.stdout
+
+
+def test_the_version_and_no_arguments(capfd: pytest.CaptureFixture[str]):
+    code, out, _ = run(capfd, "--version")
+    assert (code, out.split()[0]) == (0, "confkv-agent")
+    code, out, _ = run(capfd)
+    assert code == 2
+    assert "Commands" in out
+
+
+@pytest.mark.browser
+def test_an_episode_is_run_recorded_and_reported(tmp_path: Path):
+    done = subprocess.run(
+        [*COMMAND, "run", "--task", "shop/read_sku", "--agent", "oracle", "--out", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "COLUMNS": "80", "TERM": "dumb"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "Success" in done.stdout
+    assert "\x1b" not in done.stdout
+    (report,) = [line.split()[-1] for line in done.stdout.splitlines() if line.startswith("report")]
+    episode = Path(report).parent
+    assert "Success" in Path(report).read_text()
+    assert all(len(line) <= 80 for line in done.stdout.splitlines() if not line.startswith("report"))
+    assert read_json(episode / "episode.json")["result"]["success"] is True
+    assert read_json(episode.parent / "run.json")["status"] == "finished"
+    assert (episode.parent / "report.html").is_file()
+    (row,) = read_json_lines(episode.parent / "episodes.jsonl")
+    assert row["steps"] == len(read_json_lines(episode / "steps.jsonl"))
+
+
+@pytest.mark.browser
+def test_an_episode_that_fails_its_checks_is_no_error(tmp_path: Path):
+    wrong = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "no such answer"}}
+    done = subprocess.run(
+        [*COMMAND, "run", "--task", task_file(tmp_path, eval=wrong), "--agent", "oracle", "--out", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert "No success" in done.stdout
+
+
+@contextmanager
+def waiting_run(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """A run whose agent hangs in its third step; the process leads a group of its own, as in a shell."""
+    (tmp_path / "slow.py").write_text(SLOW_AGENT)
+    command = [*COMMAND, "run", "--task", str(TASK), "--agent", str(tmp_path / "slow.py"), "--out", str(tmp_path / "r")]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        until(lambda: (tmp_path / "waiting").exists() or process.poll() is not None)
+        assert process.poll() is None, process.communicate()
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to pass"
+        time.sleep(0.05)
+
+
+def browsers_of(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def assert_valid_records(folder: Path, status: str) -> None:
+    (run_folder,) = folder.iterdir()
+    (episode,) = [path for path in run_folder.iterdir() if path.is_dir()]
+    for path in (*run_folder.rglob("*.json"), *run_folder.rglob("*.jsonl")):
+        for text in path.read_text().splitlines() if path.suffix == ".jsonl" else [path.read_text()]:
+            json.loads(text)
+    assert read_json(run_folder / "run.json")["status"] == status
+    assert read_json(episode / "episode.json")["status"] == status
+    assert len(read_json_lines(episode / "steps.jsonl")) == 2
+    assert not (run_folder / "episodes.jsonl").exists()
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("number", "whole_group", "code"),
+    [(signal.SIGINT, False, 130), (signal.SIGINT, True, 130), (signal.SIGTERM, False, 143)],
+    ids=["ctrl-c", "ctrl-c-to-the-group", "terminated"],
+)
+def test_an_interrupted_run_leaves_valid_records_a_report_and_no_browser(
+    tmp_path: Path, number: int, whole_group: bool, code: int
+):
+    with waiting_run(tmp_path) as process:
+        browsers = browsers_of(process)
+        assert browsers
+        (os.killpg if whole_group else os.kill)(process.pid, number)
+        os.kill(process.pid, number)  # an impatient second one changes nothing
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == code, err
+        assert err.strip() == "stopped"
+        assert [each for each in browsers if each.is_running() and each.status() != psutil.STATUS_ZOMBIE] == []
+    assert_valid_records(tmp_path / "r", "interrupted")
+    (report,) = [line.split()[-1] for line in out.splitlines() if "report.html" in line]
+    assert "Interrupted" in Path(report).read_text()
+
+
+@pytest.mark.browser
+def test_a_killed_run_leaves_valid_records_that_can_be_reported(tmp_path: Path, capfd: pytest.CaptureFixture[str]):
+    with waiting_run(tmp_path) as process:
+        browsers = browsers_of(process)
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate(timeout=60)
+        psutil.wait_procs(browsers, timeout=30)
+        assert [each for each in browsers if each.is_running() and each.status() != psutil.STATUS_ZOMBIE] == []
+    assert_valid_records(tmp_path / "r", "running")
+    (run_folder,) = (tmp_path / "r").iterdir()
+    code, out, _ = run(capfd, "report", str(run_folder))
+    assert code == 0
+    assert "was killed" in Path(out.strip()).read_text()
