@@ -137,6 +137,8 @@ class _Worker:
     def close(self) -> None:
         """End the browser in good order, or by force after `CLOSE_DEADLINE` seconds."""
         self.closed = True
+        if self.broken:
+            return  # killed already; its thread may hang in a call of its own, which nothing can end
         self.requests.put(None)
         self.thread.join(CLOSE_DEADLINE)
         if self.thread.is_alive() or processes.marked_processes(self.mark):
