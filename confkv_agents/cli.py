@@ -43,7 +43,7 @@ _PATIENCE_S = 15.0
 EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130
 
 
-class _Terminated(KeyboardInterrupt):
+class _Terminated(BaseException):
     """A termination signal came; handled as Ctrl-C is, with an exit code of its own."""
 
     def __init__(self, number: int) -> None:
@@ -257,6 +257,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         typer.echo("stopped", err=True)
         return 128 + error.number
     except (KeyboardInterrupt, typer.Abort):
+        code = EXIT_INTERRUPTED
+    if code == EXIT_INTERRUPTED:  # what typer itself makes of Ctrl-C
         typer.echo("stopped", err=True)
-        return EXIT_INTERRUPTED
     return code if isinstance(code, int) else 0
