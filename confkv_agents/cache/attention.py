@@ -1,8 +1,9 @@
-"""Attention over tiers, block by block with an online softmax, and the attention mass each stored token drew.
+"""Attention over tiers and the attention mass each stored token drew, without all weights ever existing at once.
 
-The weights of all queries over all tokens never exist at once. One pass finds output and log-sum-exp; where mass is
-wanted, a second pass over the same blocks turns scores into weights and sums them over queries. With a single query,
-as in decoding, its weights are one vector per head and both come from one pass.
+Two ways through the same blocks. While all stored tokens fit a tile, as under a budget, queries go through in tiles:
+a tile's softmax is complete, so output and mass come from one pass over a few megabytes that stay in the processor's
+cache. Beyond that, an online softmax goes through the tokens block by block and keeps only output and log-sum-exp;
+where mass is wanted, a second pass turns scores into weights again and sums them over queries.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 import torch
 
 from confkv_agents.cache.tiers import MASKED, Tier
+
+TILE = 1 << 20  # most weights of one tile, 4 MiB in fp32
 
 
 @dataclass(frozen=True)
@@ -65,10 +68,10 @@ def attend(
         Output and mass. The output of a query that sees nothing (padding) is finite and means nothing.
     """
     rows, q_heads, length, width = query.shape
-    packed = query.reshape(rows, q_heads // heads.groups, heads.groups * length, width)
-    work = _Work(packed, tiers, heads, length, own_bias)
-    if length == 1:
-        output, mass = work.single(query_weight)
+    packed = query.reshape(rows, q_heads // heads.groups, heads.groups, length, width)
+    work = _Work(packed, tiers, heads, own_bias)
+    if sum(tier.slots for tier in tiers) * heads.groups <= TILE:
+        output, mass = work.tiled(query_weight)
     else:
         output, log_sum = work.first_pass()
         mass = [] if query_weight is None else work.second_pass(log_sum, query_weight)
@@ -76,13 +79,74 @@ def attend(
 
 
 class _Work:
-    """One call's operands; queries are packed `[B, Hkv, groups * Q, D]`."""
+    """One call's operands; queries are `[B, Hkv, groups, Q, D]`, scaled."""
 
-    def __init__(
-        self, query: torch.Tensor, tiers: Sequence[Tier], heads: Heads, length: int, own_bias: torch.Tensor | None
-    ) -> None:
-        self.query, self.tiers, self.length, self.own_bias = query, tiers, length, own_bias
-        self.scaling, self.groups, self.softcap = heads.scaling, heads.groups, heads.softcap
+    def __init__(self, query: torch.Tensor, tiers: Sequence[Tier], heads: Heads, own_bias: torch.Tensor | None) -> None:
+        self.query, self.tiers, self.own_bias = query * heads.scaling, tiers, own_bias
+        self.groups, self.length, self.softcap = heads.groups, query.shape[3], heads.softcap
+
+    def tiled(self, query_weight: torch.Tensor | None) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """Return output and mass, a tile of queries at a time over all stored tokens."""
+        rows, kv_heads, groups, length, width = self.query.shape
+        sizes = [tier.slots for tier in self.tiers]
+        step = max(1, TILE // (kv_heads * groups * max(1, sum(sizes))))
+        bias = [tier.bias for tier in self.tiers]
+        parts, mass = [], None
+        for start in range(0, length, step):
+            stop = min(start + step, length)
+            query = self.query[:, :, :, start:stop].reshape(rows, kv_heads, -1, width)
+            scores = [
+                self._masked(tier.scores(query, *span), bias[number], span, number, start, stop)
+                for number, tier, span in self._spans(query.shape[2])
+            ]
+            weights = (scores[0] if len(scores) == 1 else torch.cat(scores, -1)).softmax(-1)
+            output, offset = None, 0
+            for _, tier, span in self._spans(query.shape[2]):
+                taken = weights[..., offset : offset + span[1] - span[0]]
+                offset += span[1] - span[0]
+                mixed = tier.mix(taken, *span)
+                output = mixed if output is None else output.add_(mixed)
+            assert output is not None
+            parts.append(output.view(rows, kv_heads, groups, stop - start, width))
+            if query_weight is not None:
+                drawn = self._drawn(weights, query_weight[:, start:stop])
+                mass = drawn if mass is None else mass.add_(drawn)
+        output = parts[0] if len(parts) == 1 else torch.cat(parts, 3)
+        return output, [] if mass is None else list(mass.split(sizes, -1))
+
+    def _spans(self, query_rows: int) -> Iterator[tuple[int, Tier, tuple[int, int]]]:
+        """Yield blocks as (tier number, tier, (start, stop)); a tier that is read without copies is one block."""
+        for number, tier in enumerate(self.tiers):
+            step = tier.step if tier.copies or query_rows > TILE // max(1, tier.slots) else max(1, tier.slots)
+            for start in range(0, tier.slots, step):
+                yield number, tier, (start, min(start + step, tier.slots))
+
+    def _masked(
+        self,
+        scores: torch.Tensor,
+        bias: torch.Tensor | None,
+        span: tuple[int, int],
+        number: int,
+        start: int,
+        stop: int,
+    ) -> torch.Tensor:
+        """Return scores `[B, Hkv, groups * q, n]` of the queries `start:stop` with softcap and biases applied."""
+        if self.softcap is not None:
+            scores = scores.div_(self.softcap).tanh_().mul_(self.softcap)
+        if bias is not None:
+            scores += bias[:, :, None, span[0] : span[1]]
+        if self.own_bias is not None and number == len(self.tiers) - 1:
+            shape = (*scores.shape[:2], self.groups, stop - start, scores.shape[-1])
+            scores.view(shape).add_(self.own_bias[:, :, None, start:stop, span[0] : span[1]])
+        return scores
+
+    def _drawn(self, weights: torch.Tensor, query_weight: torch.Tensor) -> torch.Tensor:
+        """Return `[B, Hkv, n]`: weights `[B, Hkv, groups * q, n]` summed under `query_weight [B, q]`."""
+        if query_weight.shape[-1] == 1:
+            return weights.mean(2).mul_(query_weight[:, None])
+        rows, kv_heads = weights.shape[:2]
+        each = (query_weight / self.groups)[:, None, None, :].expand(rows, kv_heads, self.groups, -1)
+        return torch.matmul(each.reshape(rows, kv_heads, 1, -1), weights).squeeze(2)
 
     def blocks(self) -> Iterator[tuple[int, Tier, int, int]]:
         """Yield every block as (tier number, tier, start, stop)."""
@@ -90,50 +154,18 @@ class _Work:
             for start in range(0, tier.slots, tier.step):
                 yield number, tier, start, min(start + tier.step, tier.slots)
 
-    def scores(self, number: int, tier: Tier, start: int, stop: int) -> torch.Tensor:
-        """Return final scores `[B, Hkv, groups * Q, stop - start]` of one block, masked."""
-        scores = tier.scores(self.query, start, stop).mul_(self.scaling)
-        if self.softcap is not None:
-            scores = scores.div_(self.softcap).tanh_().mul_(self.softcap)
-        if tier.bias is not None:
-            scores += tier.bias[:, :, None, start:stop]
-        if self.own_bias is not None and number == len(self.tiers) - 1:
-            shape = (*scores.shape[:2], self.groups, self.length, stop - start)
-            scores = (scores.view(shape) + self.own_bias[:, :, None, :, start:stop]).view_as(scores)
-        return scores
-
-    def single(self, query_weight: torch.Tensor | None) -> tuple[torch.Tensor, list[torch.Tensor]]:
-        """Return output and mass of one query per head: its weights are a single vector."""
-        spans = list(self.blocks())
-        weights = torch.cat([self.scores(*span) for span in spans], -1).softmax(-1)
-        output, mass, offset = None, [], 0
-        parts: dict[int, list[torch.Tensor]] = {}
-        for number, tier, start, stop in spans:
-            part = weights[..., offset : offset + stop - start]
-            offset += stop - start
-            mixed = tier.mix(part, start, stop)
-            output = mixed if output is None else output.add_(mixed)
-            if query_weight is not None:
-                parts.setdefault(number, []).append(part.mean(2))
-        assert output is not None
-        for number in range(len(self.tiers)):
-            pieces = parts.get(number, [])
-            if pieces:
-                mass.append(pieces[0] if len(pieces) == 1 else torch.cat(pieces, -1))
-            elif query_weight is not None:
-                mass.append(weights.new_zeros(*weights.shape[:2], 0))
-        if query_weight is not None:
-            mass = [part * query_weight[:, None] for part in mass]
-        return output, mass
+    def scores(self, query: torch.Tensor, number: int, tier: Tier, start: int, stop: int) -> torch.Tensor:
+        """Return one block's final scores `[B, Hkv, groups * Q, stop - start]` of all queries."""
+        return self._masked(tier.scores(query, start, stop), tier.bias, (start, stop), number, 0, self.length)
 
     def first_pass(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Return output `[B, Hkv, groups * Q, D]` and log-sum-exp `[B, Hkv, groups * Q, 1]`, both fp32."""
-        shape, device = self.query.shape, self.query.device
-        largest = torch.full((*shape[:-1], 1), MASKED, device=device)
+        query = self.query.flatten(2, 3)
+        largest = torch.full((*query.shape[:-1], 1), MASKED, device=query.device)
         total = torch.zeros_like(largest)
-        output = torch.zeros(shape, dtype=torch.float32, device=device)
+        output = torch.zeros(query.shape, dtype=torch.float32, device=query.device)
         for span in self.blocks():
-            scores = self.scores(*span)
+            scores = self.scores(query, *span)
             higher = torch.maximum(largest, scores.amax(-1, keepdim=True))
             weights = scores.sub_(higher).exp_()
             fade = (largest - higher).exp_()
@@ -144,13 +176,10 @@ class _Work:
 
     def second_pass(self, log_sum: torch.Tensor, query_weight: torch.Tensor) -> list[torch.Tensor]:
         """Return the mass of each tier's slots from the log-sum-exp of the first pass."""
-        rows, heads = self.query.shape[:2]
-        weight = query_weight[:, None, None, :].expand(rows, 1, self.groups, self.length)
-        weight = weight.reshape(rows, 1, 1, -1) / self.groups
-        weight = weight.expand(rows, heads, 1, -1)
+        query = self.query.flatten(2, 3)
         mass: list[list[torch.Tensor]] = [[] for _ in self.tiers]
         for span in self.blocks():
-            weights = self.scores(*span).sub_(log_sum).exp_()
-            mass[span[0]].append(torch.matmul(weight, weights).squeeze(2))
-        empty = self.query.new_zeros(rows, heads, 0, dtype=torch.float32)
+            weights = self.scores(query, *span).sub_(log_sum).exp_()
+            mass[span[0]].append(self._drawn(weights, query_weight))
+        empty = torch.zeros(*query.shape[:2], 0, device=query.device)
         return [torch.cat(parts, -1) if parts else empty for parts in mass]

@@ -292,7 +292,7 @@ class BoundedBank(Bank):
 
     def _list_free(self) -> None:
         """List the free full-precision slots that the next decoding steps will take."""
-        caps = np.array(self.stores.caps("full"))[:, None]
+        caps = np.array(self.stores.caps("full"))[:, None] - 1
         room = int((np.minimum(self.full_limit, caps) - self.full_count).min())
         self.free, _ = first_true(self.stores.free("full"), min(room, LONGEST_FREE_LIST))
         self.cursor = 0

@@ -64,10 +64,10 @@ class Stores:
         return counts
 
     def free(self, region: str, part: slice = ALL) -> torch.Tensor:
-        """Return `[l, B, H, width]` marks of the free slots of a region."""
+        """Return `[l, B, H, width]` marks of the free slots of a region; a store's last slot is never free."""
         empty = self.table.position[part][..., self.table.regions.columns(region)] < 0
         caps = torch.tensor(self.caps(region, part), device=self.device).view(-1, 1, 1, 1)
-        return empty & (torch.arange(empty.shape[-1], device=self.device) < caps)
+        return empty & (torch.arange(empty.shape[-1], device=self.device) < caps - 1)
 
     def move(self, part: slice, source: str, target: str, chosen: torch.Tensor, most: int) -> None:
         """Move chosen tokens between regions.
@@ -91,7 +91,7 @@ class Stores:
         origins = (self.full if source == "full" else self.buffer)[part]
         targets: Sequence[DenseStore | Int8Store] = (self.full if target == "full" else self.int8)[part]
         for index, (origin, store) in enumerate(zip(origins, targets, strict=True)):
-            store.write(there[index].masked_fill(~real[index], store.slots), *origin.read(here[index]))
+            store.write(there[index].masked_fill(~real[index], store.slots - 1), *origin.read(here[index]))
 
     # ------------------------------------------------------------------ sizes
 
@@ -102,8 +102,8 @@ class Stores:
             for index, layer in enumerate(range(self.layers)[part] if sizes[name] else ()):
                 most = int(limit[index].max())
                 needed, has = min(int(need[index].max()), most), sizes[name][layer]
-                if needed > has:
-                    sizes[name][layer] = blocks_of(min(max(needed, has * 5 // 4), most))
+                if needed + 1 > has:
+                    sizes[name][layer] = blocks_of(min(max(needed, has * 5 // 4), most) + 1)
         self.resize(sizes["full"], sizes["int8"])
 
     def shrink(self, full: Slots, int8: Slots) -> None:
@@ -111,7 +111,7 @@ class Stores:
         sizes = {"full": self.caps("full"), "int8": self.caps("int8")}
         for name, need in (("full", full), ("int8", int8)):
             for layer, has in enumerate(sizes[name]):
-                needed = blocks_of(int(need[layer].max()))
+                needed = blocks_of(int(need[layer].max()) + 1)
                 if has - needed >= 2 * BLOCK:
                     sizes[name][layer] = needed
         self.resize(sizes["full"], sizes["int8"])

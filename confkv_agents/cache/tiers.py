@@ -13,6 +13,7 @@ import torch
 from confkv_agents.cache.quantize import encode_keys, encode_values
 
 BLOCK = 64
+FEW_ROWS = 16
 MASKED = -1e30  # finite, so that a row with nothing to see stays free of NaN in every precision
 
 
@@ -33,10 +34,12 @@ class Tier(Protocol):
     Attributes:
         slots: Slots that can be read.
         step: Slots to read at a time, so that no copy as large as the tier is ever made.
+        copies: Whether reading makes a copy in the query's precision.
     """
 
     slots: int
     step: int
+    copies: bool
 
     @property
     def bias(self) -> torch.Tensor | None:
@@ -52,13 +55,18 @@ class Tier(Protocol):
 class DenseTier:
     """Keys and values in the model's own precision; a view, it copies nothing."""
 
+    copies = False
+
     def __init__(self, keys: torch.Tensor, values: torch.Tensor, bias: torch.Tensor | None, step: int = 512) -> None:
         self.keys, self.values, self.bias = keys, values, bias
         self.slots, self.step = keys.shape[-2], step
 
     def scores(self, query: torch.Tensor, start: int, stop: int) -> torch.Tensor:
         """Products with the keys in `start:stop`."""
-        return torch.matmul(query, self.keys[:, :, start:stop].transpose(-1, -2)).float()
+        keys = self.keys[:, :, start:stop]
+        if query.shape[-2] <= FEW_ROWS:  # keys first: the other way round copies a slice of keys on some processors
+            return torch.matmul(keys, query.transpose(-1, -2)).transpose(-1, -2).float()
+        return torch.matmul(query, keys.transpose(-1, -2)).float()
 
     def mix(self, weights: torch.Tensor, start: int, stop: int) -> torch.Tensor:
         """Weighted sums of the values in `start:stop`."""
@@ -68,6 +76,8 @@ class DenseTier:
 
 class Int8Tier:
     """Codes read a few blocks at a time; scores come from the codes without dequantizing keys."""
+
+    copies = True
 
     def __init__(self, store: Int8Store, slots: int, bias: torch.Tensor, step: int = 4 * BLOCK) -> None:
         self.store, self.slots, self.bias, self.step = store, slots, bias, step
@@ -95,19 +105,34 @@ class Int8Tier:
 
 
 class DenseStore:
-    """`[B, H, slots + 1, D]` keys and values; the last slot takes writes that belong nowhere."""
+    """`[B, H, slots, D]` keys and values; `write` takes the last slot for entries that belong nowhere.
+
+    The spare slot lies inside the blocks, since a tensor one slot longer than what is read would have to be copied
+    by matrix products that want whole rows.
+    """
 
     def __init__(self, like: torch.Tensor, slots: int) -> None:
         rows, heads, _, width = like.shape
         self.slots = slots
-        self.keys = allocate(rows, heads, slots + 1, width, dtype=like.dtype, device=like.device)
+        self.keys = allocate(rows, heads, slots, width, dtype=like.dtype, device=like.device)
         self.values = torch.zeros_like(self.keys)
 
     def write(self, index: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> None:
-        """Write `keys, values [B, H, n, D]` to the slots `index [B, H, n]`; `slots` itself is the spill slot."""
+        """Write `keys, values [B, H, n, D]` to the slots `index [B, H, n]`."""
+        if index.shape[-1] == 1:
+            flat = self._flat(index)
+            self.keys.view(-1, keys.shape[-1]).index_copy_(0, flat, keys.reshape(-1, keys.shape[-1]))
+            self.values.view(-1, keys.shape[-1]).index_copy_(0, flat, values.reshape(-1, keys.shape[-1]))
+            return
         wide = index[..., None].expand(*index.shape, keys.shape[-1])
         self.keys.scatter_(2, wide, keys)
         self.values.scatter_(2, wide, values)
+
+    def _flat(self, index: torch.Tensor) -> torch.Tensor:
+        """Return slots `index [B, H, 1]` as rows of `[B * H * slots, D]`."""
+        rows, heads = index.shape[:2]
+        base = torch.arange(0, rows * heads * self.slots, self.slots, device=index.device)
+        return base + index.reshape(-1)
 
     def read(self, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return copies of the keys and values at `index [B, H, n]`."""
@@ -141,9 +166,9 @@ class Int8Store:
         rows, heads, _, width = like.shape
         device = like.device
         self.slots = slots
-        self.key_codes = allocate(rows, heads, slots + 1, width, dtype=torch.int8, device=device)
+        self.key_codes = allocate(rows, heads, slots, width, dtype=torch.int8, device=device)
         self.value_codes = torch.zeros_like(self.key_codes)
-        self.key_scale = allocate(rows, heads, slots + 1, dtype=torch.float32, device=device)
+        self.key_scale = allocate(rows, heads, slots, dtype=torch.float32, device=device)
         self.key_zero, self.value_scale = torch.zeros_like(self.key_scale), torch.zeros_like(self.key_scale)
         self.amplitude = allocate(rows, heads, 1, width, dtype=torch.float32, device=device, fill=1.0)
 

@@ -181,7 +181,7 @@ def test_an_int8_token_costs_its_bytes(model):
     full, int8 = bank.split(cache._schedule.slots())
     store = bank.stores.int8[0]
     store = type(store)(bank.stores.full[0].keys, 64)
-    per_token = sum(t.nbytes for t in store.tensors() if t.shape[2] == 65) / 65 / (bank.heads * bank.rows)
+    per_token = sum(t.nbytes for t in store.tensors() if t.shape[2] == 64) / 64 / (bank.heads * bank.rows)
     full_token = 2 * bank.width * bank.dtype.itemsize
     assert per_token == full_token * bank.int8_cost
     spent = full * full_token + int8 * per_token
