@@ -3,6 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO_TASK ?= shop/read_sku
+DEMO_STEPS ?= 4
 
 .PHONY: help demo test lint wheel-check setup clean
 
@@ -16,7 +17,7 @@ help:
 
 demo:
 	@$(PYTHON) scripts/setup.py
-	$(BIN)/confkv-agent run --task $(DEMO_TASK)
+	$(BIN)/confkv-agent run --task $(DEMO_TASK) --max-steps $(DEMO_STEPS)
 
 test:
 	@$(PYTHON) scripts/setup.py --extra test
