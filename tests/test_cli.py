@@ -345,3 +345,27 @@ def test_a_killed_run_leaves_valid_records_that_can_be_reported(tmp_path: Path, 
     code, out, _ = run(capfd, "report", str(run_folder))
     assert code == 0
     assert "was killed" in Path(out.strip()).read_text()
+
+
+@pytest.mark.browser
+@pytest.mark.model
+def test_the_embedded_model_plays_with_its_costs_recorded_and_its_weakness_said(tmp_path: Path):
+    arguments = ["--max-steps", "2", "--max-tokens", "12", "--page-tokens", "300", "--out", str(tmp_path)]
+    done = subprocess.run(
+        [*COMMAND, "run", "--task", "shop/read_sku", *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "rarely succeeds" in " ".join(done.stdout.split())
+    (episode,) = [path.parent for path in tmp_path.glob("*/*/episode.json")]
+    first, second = read_json_lines(episode / "steps.jsonl")
+    assert first["tokens_read"] > 300
+    assert second["tokens_reused"] >= first["tokens_read"], "the conversation only grows, so its KV is used again"
+    result = read_json(episode / "episode.json")["result"]
+    assert 0 < result["peak_kv_bytes"]
+    assert result["full_kv_bytes"] == second["full_kv_bytes"]
+    assert 0 <= result["confidence"]["min"] <= result["confidence"]["max"] <= 1
+    assert 1 <= result["budget"]["min"] <= result["budget"]["max"] <= 512
+    traced = [entry for row in read_json_lines(episode / "trace.jsonl") for entry in row["tokens"]]
+    assert len(traced) == result["tokens_generated"]
+    assert "rarely succeeds" in (episode / "report.html").read_text()

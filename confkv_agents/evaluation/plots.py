@@ -20,12 +20,12 @@ Rows = Sequence[Mapping[str, Any]]
 _MIB = 1024 * 1024
 _HELD, _FULL, _CONFIDENCE, _BUDGET = "#0072B2", "#A84300", "#007A5A", "#8E4585"
 _INK, _FAINT = "#1f2933", "#d5dbe1"
-_FULL_LABEL = "full KV would hold"
+_FULL_LABEL = "full KV"
 _MOST_POINTS = 3000
 
 
 def memory_plot(steps: Rows, *, narrow: bool = False) -> str | None:
-    """KV bytes held after each step, against what full KV of the same tokens would hold.
+    """KV bytes held after each step and their peak, against what full KV of the same tokens would hold.
 
     Args:
         steps: Step records; those without `kv_bytes` are left out.
@@ -45,11 +45,13 @@ def memory_plot(steps: Rows, *, narrow: bool = False) -> str | None:
     axes.plot(numbers, full, color=_FULL, dashes=(4, 2), marker="s", markersize=3.5, label=_FULL_LABEL)
     axes.fill_between(numbers, held, color=_HELD, alpha=0.18, linewidth=0)
     axes.plot(numbers, held, color=_HELD, marker="o", markersize=4, label="held")
+    peaks = [(step.get("peak_kv_bytes") or step["kv_bytes"]) / _MIB for step in known]
+    axes.plot(numbers, peaks, color=_HELD, dashes=(1, 1.5), marker="^", markersize=4, label="peak so far")
     axes.set_ylabel("KV cache, MiB")
-    axes.set_ylim(0, max(full + held) * 1.12 or 1)
+    axes.set_ylim(0, max(full + peaks) * 1.12 or 1)
     _step_ticks(axes, numbers, narrow)
     figure.legend(**_legend())
-    return _svg(figure, "KV bytes held and full KV bytes after each step")
+    return _svg(figure, "KV bytes held after each step, their peak, and full KV bytes")
 
 
 def confidence_plot(steps: Rows, trace: Rows, *, narrow: bool = False) -> str | None:
@@ -188,7 +190,14 @@ def _figure(count: int, narrow: bool, *, heights: Sequence[float]) -> tuple[Figu
 
 
 def _legend() -> dict[str, Any]:
-    return {"loc": "outside upper left", "ncols": 2, "frameon": False, "fontsize": 9, "handlelength": 2.2}
+    return {
+        "loc": "outside upper left",
+        "ncols": 3,
+        "columnspacing": 1.2,
+        "frameon": False,
+        "fontsize": 9,
+        "handlelength": 2.2,
+    }
 
 
 def _shortened(text: str, length: int) -> str:

@@ -244,6 +244,8 @@ def _value_in_words(value: Any) -> str:
     if value is None:
         return words.MISSING
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if not text.strip():
+        return "(empty)"
     return text if len(text) <= 600 else text[:600] + f"… ({len(text):,} characters)"
 
 

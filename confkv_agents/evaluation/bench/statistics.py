@@ -1,0 +1,88 @@
+"""Intervals: Wilson's for a share of successes, the percentile bootstrap for anything else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Z_95 = 1.959963984540054
+
+
+def wilson(successes: int, trials: int, z: float = Z_95) -> tuple[float, float]:
+    """Return Wilson's score interval of a share (Wilson, 1927), 95 % by default.
+
+    Args:
+        successes: How many of the trials succeeded.
+        trials: How many there were; the interval of none is (0, 1).
+        z: Quantile of the normal distribution.
+    """
+    if not 0 <= successes <= trials:
+        raise ValueError(f"{successes} successes of {trials} trials cannot be")
+    if trials == 0:
+        return 0.0, 1.0
+    share = successes / trials
+    scale = 1 + z * z / trials
+    middle = (share + z * z / (2 * trials)) / scale
+    half = z / scale * math.sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
+    low = 0.0 if successes == 0 else middle - half
+    high = 1.0 if successes == trials else middle + half
+    return max(0.0, low), min(1.0, high)
+
+
+def bootstrap(
+    blocks: Sequence[Sequence[float]] | Array,
+    statistic: Callable[[Array], float],
+    *,
+    seed: int = 0,
+    samples: int = 2000,
+    level: float = 0.95,
+) -> tuple[float, float] | None:
+    """Return the percentile interval of a statistic over resampled blocks (Efron, 1979).
+
+    Args:
+        blocks: `[n, k]`, one row per independent block, such as a case or a stretch of tokens.
+        statistic: Of `[n, k]` rows; a sample for which it is not finite is left out.
+        seed: Of the resampling.
+        samples: How often to resample.
+        level: Share of the samples inside.
+
+    Returns:
+        Low and high, or None if there are fewer than two blocks or no sample has a finite statistic.
+    """
+    table = np.asarray(blocks, dtype=np.float64)
+    if table.ndim != 2 or len(table) < 2:
+        return None
+    generator = np.random.default_rng(seed)
+    chosen = generator.integers(0, len(table), size=(samples, len(table)))
+    values = np.array([statistic(table[rows]) for rows in chosen])
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return None
+    tail = (1 - level) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def retention(pairs: Array) -> float:
+    """Return a policy's score over full KV's on the same cases; `pairs` is `[n, 2]`, policy first. NaN if full has 0."""
+    reference = float(pairs[:, 1].sum())
+    return float(pairs[:, 0].sum()) / reference if reference else math.nan
+
+
+def perplexity(sums: Array) -> float:
+    """Return the perplexity of blocks `[n, 2]`: negative log likelihood in nats, tokens."""
+    return math.exp(float(sums[:, 0].sum()) / float(sums[:, 1].sum()))
+
+
+def perplexity_difference(sums: Array) -> float:
+    """Return perplexity minus the reference's; `sums` is `[n, 3]`: nats, the reference's nats, tokens."""
+    return perplexity(sums[:, [0, 2]]) - perplexity(sums[:, [1, 2]])
+
+
+def median(values: Sequence[float]) -> float:
+    """Return the median, NaN of nothing."""
+    return float(np.median(values)) if len(values) else math.nan
