@@ -58,7 +58,8 @@ def create_agent(
         model: Any LangChain chat model.
         pictures: What the model is shown besides the text: the `screenshot`, the `marked` screenshot with the
             elements' numbers, the pictures on the `page`, both (`marked+page`), or `none`. `auto` is
-            `marked` for models whose profile says that they take pictures and `none` for others.
+            `marked` for models whose profile says that they take pictures and `none` for others; a model whose
+            profile does not say is believed to take what is asked for.
         repairs: How often an answer without an action is sent back within one step.
         system: The system prompt.
 
@@ -67,12 +68,12 @@ def create_agent(
     """
     if pictures not in get_args(Pictures):
         raise ConfigError(f"pictures is {pictures!r}; choose one of {', '.join(get_args(Pictures))}")
-    sees = bool((getattr(model, "profile", None) or {}).get("image_inputs"))
+    sees = (getattr(model, "profile", None) or {}).get("image_inputs")
     if pictures == "auto":
         pictures = "marked" if sees else "none"
-    elif pictures != "none" and not sees:
+    elif pictures != "none" and sees is False:
         raise ConfigError(f"pictures is {pictures!r}, but the model takes text only; pass pictures='none'")
-    return ReactAgent(model, pictures=pictures, sees=sees, repairs=repairs, system=system)
+    return ReactAgent(model, pictures=pictures, sees=bool(sees) or pictures != "none", repairs=repairs, system=system)
 
 
 class ReactAgent:

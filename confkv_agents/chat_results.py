@@ -130,7 +130,10 @@ def _model_config(model: str) -> dict[str, Any] | None:
         folder = embedded_model()
     path = folder / "config.json"
     if not path.is_file():
-        return None
+        cached = _cached_config(model)
+        if cached is None:
+            return None
+        path = cached
     config: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return config
 
@@ -138,3 +141,15 @@ def _model_config(model: str) -> dict[str, Any] | None:
 def _logprob(entry: Logprob) -> dict[str, Any]:
     data = list(entry.text.encode("utf-8", "replace"))
     return {"token": entry.text, "logprob": entry.logprob, "bytes": data}
+
+
+def _cached_config(model: str) -> Path | None:
+    """The configuration of a hub id that was downloaded before; asks no network."""
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        found = try_to_load_from_cache(model, "config.json")
+    except HFValidationError:
+        return None
+    return Path(found) if isinstance(found, str) else None

@@ -121,6 +121,9 @@ def run(options: RunOptions, console: RunConsole | None = None) -> RunOutcome:
         if model is not None:
             with _waiting(console, "loading the model"):
                 model.get_token_ids("")  # loads the weights, so that a missing model is found before anything runs
+            if "image_inputs" not in (model.profile or {}):  # a hub id: only now its configuration is on this disk
+                model = _make_model(options, cache)
+                agent = load_agent(agent_file, model=model, **extra)
         with _waiting(console, "starting the browser"):
             version = browser.version()
         observation = _observation_config(options, tasks, model)

@@ -27,14 +27,14 @@ class ScriptedModel(BaseChatModel):
 
     replies: list[Any]
     seen: list[list[BaseMessage]] = Field(default_factory=list)
-    sees: bool = False
+    sees: bool | None = False
 
     @property
     def _llm_type(self) -> str:
         return "scripted"
 
     def _resolve_model_profile(self):
-        return {"image_inputs": self.sees}
+        return {} if self.sees is None else {"image_inputs": self.sees}
 
     def _generate(self, messages, stop=None, run_manager=None, **kwargs) -> ChatResult:
         self.seen.append(list(messages))
@@ -51,7 +51,7 @@ def page(number: int, **values: Any) -> FakeObservation:
     return FakeObservation(f"page {number}", elements, screenshot=PNG, marked=screenshot("marked"), **values)
 
 
-def begin(*replies: Any, sees: bool = False, task: FakeTask | None = None, **options: Any):
+def begin(*replies: Any, sees: bool | None = False, task: FakeTask | None = None, **options: Any):
     model = ScriptedModel(replies=list(replies), sees=sees)
     agent = load_agent("react", model=model, **options)
     agent.reset(task or FakeTask(), page(1))  # type: ignore[arg-type]
@@ -166,6 +166,15 @@ def test_pictures_for_a_model_that_takes_none_are_refused():
         begin(pictures="marked")
     with pytest.raises(ConfigError, match="choose one of"):
         begin(pictures="everything")
+
+
+def test_a_model_that_does_not_say_whether_it_sees_is_shown_what_is_asked_for():
+    agent, model = begin("click [4]", sees=None, pictures="marked")
+    agent.act(page(1))
+    assert any(block["type"] == "image" for block in model.seen[0][1].content)
+    agent, model = begin("click [4]", sees=None)
+    agent.act(page(1))
+    assert isinstance(model.seen[0][1].content, str)
 
 
 def test_pictures_of_the_task_are_shown_or_said_to_be_hidden(tmp_path: Path):
