@@ -10,14 +10,47 @@ from dataclasses import dataclass, field
 from confkv_agents.errors import ConfigError, PromptError
 from confkv_agents.evaluation.bench.texts import encode
 
-_TYPES = "adapter anchor basket bridge candle compass ladder lantern magnet mirror pillow saddle".split()
-_CITIES = "Lisbon Oslo Cairo Lima Quito Hanoi Vienna Dublin Nairobi Havana Prague Zagreb".split()
-_NAMES = "Marta Jonas Amina Pedro Ingrid Tomas Leila Oscar".split()
-_COLOURS = "amber silver crimson violet golden emerald scarlet ivory".split()
-_ANIMALS = "falcon otter badger heron lynx walrus gecko bison".split()
-_PLACES = (
-    "old bakery,stone chapel,boat house,apple orchard,music school,train station,glass tower,flower market"
-).split(",")
+_THINGS = [
+    "adapter",
+    "anchor",
+    "basket",
+    "bridge",
+    "candle",
+    "compass",
+    "ladder",
+    "lantern",
+    "magnet",
+    "mirror",
+    "pillow",
+    "saddle",
+]
+_CITIES = [
+    "Lisbon",
+    "Oslo",
+    "Cairo",
+    "Lima",
+    "Quito",
+    "Hanoi",
+    "Vienna",
+    "Dublin",
+    "Nairobi",
+    "Havana",
+    "Prague",
+    "Zagreb",
+]
+_NAMES = ["Marta", "Jonas", "Amina", "Pedro", "Ingrid", "Tomas", "Leila", "Oscar"]
+_COLOURS = ["amber", "silver", "crimson", "violet", "golden", "emerald", "scarlet", "ivory"]
+_ANIMALS = ["falcon", "otter", "badger", "heron", "lynx", "walrus", "gecko", "bison"]
+_PLACES = [
+    "old bakery",
+    "stone chapel",
+    "boat house",
+    "apple orchard",
+    "music school",
+    "train station",
+    "glass tower",
+    "flower market",
+]
 
 
 @dataclass(frozen=True)
@@ -60,7 +93,7 @@ def word_needle(chance: random.Random) -> Needle:
 
 def fact_needle(chance: random.Random) -> Needle:
     """A fact in an ordinary sentence: where somebody keeps something."""
-    name, thing, place = chance.choice(_NAMES), chance.choice(_TYPES), chance.choice(_PLACES)
+    name, thing, place = chance.choice(_NAMES), chance.choice(_THINGS), chance.choice(_PLACES)
     colour = chance.choice(_COLOURS)
     lead = f"{name} keeps the {colour} {thing} in the"
     return Needle("fact", f"{lead} {place}.", f"Where does {name} keep the {colour} {thing}?", lead, place)

@@ -32,7 +32,7 @@ def parse_policies(text: str, budget: int) -> dict[str, CacheConfig]:
         if label in configs:
             raise ConfigError(f"--policies names {label!r} twice")
         name, *pairs = label.split(":")
-        settings = {"budget": budget}
+        settings: dict[str, object] = {"budget": budget}
         for pair in pairs:
             key, equals, value = pair.partition("=")
             if not equals or key not in known:

@@ -68,7 +68,7 @@ def bootstrap(
 
 
 def retention(pairs: Array) -> float:
-    """Return a policy's score over full KV's on the same cases; `pairs` is `[n, 2]`, policy first. NaN if full has 0."""
+    """Return a policy's score over full KV's on the same cases, NaN if that is 0; `pairs [n, 2]`, policy first."""
     reference = float(pairs[:, 1].sum())
     return float(pairs[:, 0].sum()) / reference if reference else math.nan
 

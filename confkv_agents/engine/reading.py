@@ -1,0 +1,53 @@
+"""Reading a prompt of any length in chunks, and letting its end look at each chunk before eviction decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+
+def read_prompt(
+    model: Any,
+    cache: Any,
+    ids: torch.Tensor,
+    *,
+    chunk: int | None = None,
+    on_chunk: Callable[[int], None] | None = None,
+) -> torch.Tensor:
+    """Feed a prompt, or its next part, to a cache.
+
+    Args:
+        model: A transformers model; if `cache` is a `ConfKVCache`, attached to it.
+        cache: Any `transformers.Cache`.
+        ids: `[B, Q]` token ids that the cache has not seen yet.
+        chunk: Tokens per forward; by default `cache.config.chunk`, or everything at once for a stock cache.
+        on_chunk: Called with the number of tokens read so far after each chunk.
+
+    Returns:
+        `[B, V]` raw logits of the token that follows.
+
+    While a cache says that it wants one (`wants_probe`), the last tokens of the prompt are run over what is cached
+    after each chunk but the last, and taken out again: what the prompt ends with decides what is worth keeping.
+    """
+    total = ids.shape[1]
+    if total == 0:
+        raise ValueError("ids holds no token: there is nothing to read")
+    if chunk is None:
+        chunk = getattr(getattr(cache, "config", None), "chunk", total)
+    for start in range(0, total, chunk):
+        end = min(start + chunk, total)
+        logits = _feed(model, cache, ids[:, start:end])
+        if on_chunk is not None:
+            on_chunk(end)
+        if end < total and getattr(cache, "wants_probe", False):
+            with cache.looking_ahead():
+                _feed(model, cache, ids[:, max(end, total - cache.policy.probe) :])
+    return logits
+
+
+def _feed(model: Any, cache: Any, ids: torch.Tensor) -> torch.Tensor:
+    output = model(input_ids=ids, cache=cache, use_cache=True, logits_to_keep=1)
+    logits: torch.Tensor = output.logits[:, -1]
+    return logits

@@ -1,0 +1,168 @@
+"""`confkv-agent bench needle|perplexity|latency`: the options, nothing else; whatever is heavy is imported on use."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from confkv_agents.errors import ConfigError
+
+if TYPE_CHECKING:
+    from confkv_agents.evaluation.bench.suite import Bench, Common
+
+bench_app = typer.Typer(
+    help="Compare cache policies: retrieval, perplexity, speed.", no_args_is_help=True, rich_markup_mode=None
+)
+
+Model = Annotated[str, typer.Option(help="Model: embedded, a local folder, or a hub id.")]
+Policies = Annotated[
+    str,
+    typer.Option(help="Policies, with commas; settings after colons: full,h2o,confkv,confkv:int8_share=0:pyramid=0.5."),
+]
+Budget = Annotated[int, typer.Option(help="Slots per layer, in full-precision equivalents, for every policy.")]
+Context = Annotated[str, typer.Option(help="Tokens of the prompts, with commas.")]
+Texts = Annotated[
+    Path | None, typer.Option(help="A text file or a folder of .txt files; by default what comes with Python.")
+]
+Out = Annotated[Path, typer.Option(help="Folder that result folders are made in.")]
+Seed = Annotated[int, typer.Option(help="Seed of everything drawn at random.")]
+Threads = Annotated[int | None, typer.Option(help="CPU threads; by default as torch decides.")]
+Dtype = Annotated[str, typer.Option(help="Number format: auto, float32, bfloat16, float16.")]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Measure again what was measured before.")]
+_POLICIES = "full,window,h2o,confkv"
+_OUT = Path("benchmarks")
+
+
+@bench_app.command()
+def needle(
+    model: Model = "embedded",
+    policies: Policies = _POLICIES,
+    budget: Budget = 512,
+    context: Context = "2000,4000",
+    texts: Texts = None,
+    out: Out = _OUT,
+    seed: Seed = 0,
+    threads: Threads = None,
+    limit: Annotated[int | None, typer.Option(help="Most cases per context and policy.")] = None,
+    dtype: Dtype = "auto",
+    depths: Annotated[int, typer.Option(help="Depths, evenly from beginning to end of the text.")] = 8,
+    repeats: Annotated[int, typer.Option(help="Cases per context and depth; the forms take turns.")] = 3,
+    forms: Annotated[str, typer.Option(help="Forms of needle, with commas.")] = "number,word,fact",
+    later_turn: Annotated[bool, typer.Option("--later-turn", help="Ask in a turn of its own.")] = False,
+    fresh: Fresh = False,
+) -> None:
+    """Hide sentences in real text and ask for them.
+
+    Continues where the same command was interrupted.
+    """
+    from confkv_agents.evaluation.bench.needle import NeedleBench
+
+    common = _common(model, policies, budget, context, texts, out, seed, threads, limit, dtype, fresh)
+    _run(NeedleBench(common, depths, repeats, _names(forms), later_turn))
+
+
+@bench_app.command()
+def perplexity(
+    model: Model = "embedded",
+    policies: Policies = _POLICIES,
+    budget: Budget = 512,
+    context: Context = "4000",
+    texts: Texts = None,
+    out: Out = _OUT,
+    seed: Seed = 0,
+    threads: Threads = None,
+    limit: Annotated[int | None, typer.Option(help="Most texts.")] = None,
+    dtype: Dtype = "auto",
+    scored: Annotated[int, typer.Option(help="Tokens scored after the context, one step each.")] = 500,
+    block: Annotated[int, typer.Option(help="Tokens per block of the bootstrap.")] = 50,
+    fresh: Fresh = False,
+) -> None:
+    """Stream texts token by token with eviction active, and score every token.
+
+    Continues where the same command was interrupted.
+    """
+    from confkv_agents.evaluation.bench.perplexity import PerplexityBench
+
+    common = _common(model, policies, budget, context, texts, out, seed, threads, limit, dtype, fresh)
+    _run(PerplexityBench(common, scored, block))
+
+
+@bench_app.command()
+def latency(
+    model: Model = "embedded",
+    policies: Policies = _POLICIES,
+    budget: Budget = 512,
+    context: Context = "256,1024,4096",
+    texts: Texts = None,
+    out: Out = _OUT,
+    seed: Seed = 0,
+    threads: Threads = None,
+    limit: Annotated[int | None, typer.Option(help="Most rounds per context.")] = None,
+    dtype: Dtype = "auto",
+    rounds: Annotated[int, typer.Option(help="Rounds per context.")] = 3,
+    decode: Annotated[int, typer.Option(help="Decoding steps per round and contender.")] = 64,
+    turn: Annotated[int, typer.Option(help="Steps before the next contender's turn.")] = 16,
+    stock_chunk: Annotated[
+        int, typer.Option(help="Tokens per forward when the stock cache reads; 0 reads all at once.")
+    ] = 0,
+    fresh: Fresh = False,
+) -> None:
+    """Time reading and decoding against the stock cache with sdpa, in turns in the same run.
+
+    Continues where the same command was interrupted.
+    """
+    from confkv_agents.evaluation.bench.latency import LatencyBench
+
+    common = _common(model, policies, budget, context, texts, out, seed, threads, limit, dtype, fresh)
+    _run(LatencyBench(common, rounds, decode, turn, stock_chunk))
+
+
+def _common(
+    model: str,
+    policies: str,
+    budget: int,
+    context: str,
+    texts: Path | None,
+    out: Path,
+    seed: int,
+    threads: int | None,
+    limit: int | None,
+    dtype: str,
+    fresh: bool,
+) -> Common:
+    from confkv_agents.evaluation.bench.suite import Common
+
+    return Common(
+        model=model,
+        policies=policies,
+        budget=budget,
+        contexts=_numbers(context),
+        texts=texts,
+        out=out,
+        seed=seed,
+        threads=threads,
+        limit=limit,
+        dtype=dtype,
+        fresh=fresh,
+    )
+
+
+def _run(bench: Bench) -> None:
+    from confkv_agents.evaluation.bench.progress import Reporter
+    from confkv_agents.evaluation.bench.suite import run_bench
+
+    run_bench(bench, Reporter())
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    """Read whole numbers, each once, in the order given."""
+    try:
+        return tuple(dict.fromkeys(int(part) for part in _names(text)))
+    except ValueError:
+        raise ConfigError(f"--context {text!r}: write whole numbers with commas between, such as 1000,2000") from None

@@ -1,0 +1,123 @@
+"""Results as tables that fit 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from confkv_agents.evaluation import words
+
+
+def needle_table(summary: Mapping[str, Any]) -> Table:
+    """One row per policy: accuracy with Wilson's interval, retention of full KV, bytes."""
+    asked = "in a later turn" if summary["later_turn"] else "in the same prompt"
+    table = _table(f"Needles found, asked for {asked} (95 % intervals)")
+    for name in ("policy", "found", "accuracy", "retention", "peak MiB", "of full"):
+        _column(table, name)
+    for policy, row in summary["policies"].items():
+        table.add_row(
+            Text(policy),
+            f"{row['found']}/{row['cases']}",
+            f"{_percent(row['accuracy'])} {_span(row['interval'], percent=True)}",
+            f"{_percent(row['retention'])} {_span(row['retention_interval'], percent=True)}".strip(),
+            _mib(row["peak_kv_bytes"]),
+            words.ratio(row["peak_kv_bytes"], row["full_kv_bytes"]),
+        )
+    return table
+
+
+def needle_parts_table(summary: Mapping[str, Any]) -> Table:
+    """One row per policy: accuracy by context and by form of needle."""
+    table = _table("Needles found by context and by form")
+    some = next(iter(summary["policies"].values()))
+    names = [(kind, name) for kind in ("contexts", "forms") for name in some[kind]]
+    _column(table, "policy")
+    for kind, name in names:
+        _column(table, f"{int(name):,}" if kind == "contexts" else name)
+    for policy, row in summary["policies"].items():
+        parts = [row[kind][name] for kind, name in names]
+        table.add_row(Text(policy), *(f"{part['found']}/{part['cases']}" for part in parts))
+    return table
+
+
+def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
+    """One row per policy: perplexity, its difference to full KV with a bootstrap interval, budget, bytes."""
+    part = summary["contexts"][context]
+    texts = len(part["texts"])
+    few = ", too few to judge by" if summary["few_texts"] else ""
+    table = _table(
+        f"Perplexity of {summary['scored']:,} tokens after {int(context):,}, "
+        f"{texts} text{'s' if texts != 1 else ''}{few} (95 % intervals)"
+    )
+    for name in ("policy", "ppl", "above full", "budget", "peak MiB", "of full", "ms/token"):
+        _column(table, name)
+    for policy, row in part["policies"].items():
+        difference = row["difference"]
+        table.add_row(
+            Text(policy),
+            f"{row['perplexity']:.2f}",
+            words.MISSING if difference is None else f"{difference:+.2f} {_span(row['difference_interval'], 2)}",
+            f"{row['budget']:,.0f}",
+            _mib(row["peak_kv_bytes"]),
+            words.ratio(row["peak_kv_bytes"], row["full_kv_bytes"]),
+            f"{row['ms_per_token']:.1f}",
+        )
+    return table
+
+
+def latency_table(summary: Mapping[str, Any], context: str) -> Table:
+    """One row per contender: both speeds, their ratio to the stock cache, the bookkeeping's share of a step, bytes."""
+    table = _table(f"Speed at {int(context):,} tokens (x: times the stock cache's; medians)")
+    for name in ("cache", "read tok/s", "x", "ms/token", "x (95 %)", "own work", "peak MiB"):
+        _column(table, name)
+    for label, row in summary["contexts"][context].items():
+        stock = "observe_share" not in row
+        table.add_row(
+            Text(label),
+            f"{row['read_tokens_per_s']:,.0f}",
+            f"{row['read_speedup']:.2f}",
+            f"{row['ms_per_token']:.1f}",
+            f"{row['decode_speedup']:.2f} {'' if stock else _span(row['decode_speedup_interval'], 2)}".strip(),
+            words.MISSING if stock else f"{row['observe_share'] + row['settle_share']:.1%}",
+            _mib(row["peak_kv_bytes"]),
+        )
+    return table
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )
+
+
+def _column(table: Table, name: str) -> None:
+    first = name in ("policy", "cache")
+    table.add_column(
+        name, justify="left" if first else "right", no_wrap=not first, overflow="fold", min_width=9 if first else None
+    )
+
+
+def _mib(value: float) -> str:
+    return f"{value / 2**20:,.1f}"
+
+
+def _percent(value: float | None) -> str:
+    return words.MISSING if value is None else f"{100 * value:.0f} %"
+
+
+def _span(interval: Sequence[float] | None, digits: int = 0, *, percent: bool = False) -> str:
+    if interval is None:
+        return ""
+    scale = 100 if percent else 1
+    low, high = (f"{scale * value:.{digits}f}" for value in interval)
+    return f"[{low}, {high}]"
