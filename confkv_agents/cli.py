@@ -22,6 +22,7 @@ import typer
 
 from confkv_agents import __version__
 from confkv_agents.errors import ConfigError, ConfKVError
+from confkv_agents.evaluation.bench.commands import bench_app
 
 app = typer.Typer(
     help="Local multimodal web agents whose KV cache spends memory where the model is unsure.",
@@ -36,6 +37,7 @@ tasks_app = typer.Typer(help="Task files.", no_args_is_help=True, rich_markup_mo
 app.add_typer(weights_app, name="weights")
 app.add_typer(browser_app, name="browser")
 app.add_typer(tasks_app, name="tasks")
+app.add_typer(bench_app, name="bench")
 
 # Newer versions of typer carry their own copy of click, so its error class is found through typer.
 _UsageProblem: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

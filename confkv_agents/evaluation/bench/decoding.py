@@ -17,7 +17,7 @@ def step(model: Any, cache: Any, token: torch.Tensor) -> torch.Tensor:
 
 
 def answer(loaded: LoadedModel, cache: Any, logits: torch.Tensor, tokens: int) -> tuple[str, list[float], list[float]]:
-    """Decode greedily to the end of the turn, the end of a line with text in it, or so many tokens.
+    """Decode greedily to the end of the turn, or so many tokens.
 
     Args:
         loaded: The model.
@@ -30,16 +30,14 @@ def answer(loaded: LoadedModel, cache: Any, logits: torch.Tensor, tokens: int) -
     """
     ids: list[int] = []
     confidences, budgets = [], []
-    text = ""
     for number in range(tokens):
         confidences.append(float(cache.observe(logits)[0]))
         token = int(logits.argmax(-1))
         if token in loaded.eos_ids:
             break
         ids.append(token)
-        text = str(loaded.tokenizer.decode(ids))
-        if "\n" in text.lstrip() or number + 1 == tokens:
+        if number + 1 == tokens:
             break
         logits = step(loaded.model, cache, torch.tensor([[token]], device=loaded.device))
         budgets.append(float(cache.usage().budget))
-    return text, confidences, budgets
+    return str(loaded.tokenizer.decode(ids)), confidences, budgets

@@ -13,7 +13,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = ("#5b6670", "#A84300", "#E69F00", "#8E4585", "#0072B2", "#007A5A", "#56B4E9", "#CC79A7")
+_OWN = {
+    "stock": "#1f2933",
+    "full": "#8a949e",
+    "window": "#E69F00",
+    "h2o": "#A84300",
+    "snapkv": "#8E4585",
+    "confkv": "#0072B2",
+}
+_OTHERS = ("#007A5A", "#CC79A7", "#56B4E9", "#5b3a8c")
 _MARKERS = "sovD^PX*"
 _INK, _FAINT = "#1f2933", "#d5dbe1"
 _MIB = 2**20
@@ -128,7 +136,7 @@ def latency_plot(summary: Mapping[str, Any], path: Path) -> None:
         axes.set_xticks(contexts, [f"{context:,}" for context in contexts])
         axes.minorticks_off()
         axes.set_ylim(0, None)
-        axes.set_xlabel("tokens before", fontsize=9.5)
+        axes.set_xlabel("context, tokens", fontsize=9.5)
         axes.set_title(name if axes is left else f"decoding, {name}", fontsize=10, loc="left", color=_INK)
     handles, names = left.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper left", ncols=min(6, len(labels)), frameon=False, fontsize=9)
@@ -136,7 +144,11 @@ def latency_plot(summary: Mapping[str, Any], path: Path) -> None:
 
 
 def _colour(labels: Sequence[str], label: str) -> str:
-    return _COLOURS[labels.index(label) % len(_COLOURS)]
+    """A policy's colour, the same in every picture; variants get the next free one."""
+    if label in _OWN:
+        return _OWN[label]
+    others = [each for each in labels if each not in _OWN]
+    return _OTHERS[others.index(label) % len(_OTHERS)]
 
 
 def _wrapped(label: str) -> str:
