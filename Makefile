@@ -5,6 +5,9 @@ BIN := .venv/bin
 DEMO_TASK ?= shop/read_sku
 DEMO_STEPS ?= 4
 
+# Threads of torch that wait must sleep: spinning, they slow each other tenfold on a busy machine.
+export OMP_WAIT_POLICY ?= PASSIVE
+
 .PHONY: help demo test lint wheel-check setup clean
 
 help:
