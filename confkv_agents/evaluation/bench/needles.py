@@ -51,6 +51,7 @@ _PLACES = [
     "glass tower",
     "flower market",
 ]
+_BEFORE, _AFTER = "Read this text:\n\n", "\n\nThe text ends here."
 
 
 @dataclass(frozen=True)
@@ -224,13 +225,13 @@ def build_prompt(
 
 def _turns(render: Renderer, document: str, needle: Needle, later_turn: bool) -> list[str]:
     if not later_turn:
-        ask = f"{document}\n\nAnswer from the text above. {needle.question}"
+        ask = f"{_BEFORE}{document}{_AFTER} Now answer this question about it in a few words: {needle.question}"
         return [render([{"role": "user", "content": ask}], True) + needle.lead]
     first = [
-        {"role": "user", "content": f"{document}\n\nRead the text above. I will ask about it later."},
+        {"role": "user", "content": f"{_BEFORE}{document}{_AFTER} I will ask about it later."},
         {"role": "assistant", "content": "I have read the text."},
     ]
-    ask = f"Answer from the text that you have read. {needle.question}"
+    ask = f"Answer this question about the text in a few words: {needle.question}"
     read = render(first, False)
     whole = render([*first, {"role": "user", "content": ask}], True) + needle.lead
     if not whole.startswith(read):

@@ -79,7 +79,7 @@ def test_prompt_holds_the_needle_whole_at_the_depth_asked(depth: float, later_tu
     assert read.count(made.needle.sentence) == 1
     assert read.count(made.needle.answer) == 1
     place = read.index(made.needle.sentence)
-    begin, end = read.index("user\n") + 5, read.index("\n\nAnswer from" if not later_turn else "\n\nRead the text")
+    begin, end = read.index("Read this text:\n\n") + 17, read.index("\n\nThe text ends here.")
     assert (place - begin) / (end - begin - len(made.needle.sentence)) == pytest.approx(depth, abs=0.04)
     assert made.depth == pytest.approx(depth, abs=0.04)
 
