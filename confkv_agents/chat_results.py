@@ -63,6 +63,7 @@ def response_metadata(model: str, result: Result) -> dict[str, Any]:
         "session": result.session,
         "tokens_read": result.tokens_read,
         "tokens_reused": result.tokens_reused,
+        "tokens_probed": result.tokens_probed,
         "miss_at": result.miss_at,
         "kv_bytes": result.kv_bytes,
         "peak_kv_bytes": result.peak_kv_bytes,

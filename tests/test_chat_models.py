@@ -85,6 +85,7 @@ def test_invoke_says_what_was_read_and_held(model: ChatConfKV) -> None:
         "session",
         "tokens_read",
         "tokens_reused",
+        "tokens_probed",
         "miss_at",
         "kv_bytes",
         "peak_kv_bytes",

@@ -24,8 +24,13 @@ NAME = "confkv"
 SUPPORTED = {
     "llama": "Llama",
     "qwen2": "Qwen2",
+    "qwen3": "Qwen3",
+    "mistral": "Mistral",
+    "phi3": "Phi-3",
+    "gemma3_text": "Gemma 3 text",
     "smolvlm": "SmolVLM",
     "idefics3": "Idefics3",
+    "llava_onevision": "LLaVA-OneVision",
 }
 
 

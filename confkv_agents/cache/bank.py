@@ -10,6 +10,7 @@ import torch
 from confkv_agents.cache.attention import Heads, attend
 from confkv_agents.cache.budget import Slots
 from confkv_agents.cache.tiers import MASKED, DenseStore, DenseTier, blocks_of
+from confkv_agents.errors import CacheStateError
 
 
 class Bank(ABC):
@@ -51,6 +52,12 @@ class Bank(ABC):
         Returns:
             `[B, Hq, Q, D]`.
         """
+
+    def look(
+        self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, heads: Heads
+    ) -> torch.Tensor:
+        """Attend as if the tokens followed what is stored, note the mass they give it, and store nothing."""
+        raise CacheStateError(f"{type(self).__name__} keeps every token and has no use for looking ahead")
 
     @abstractmethod
     def stored(self) -> Slots:

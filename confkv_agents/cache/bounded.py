@@ -31,7 +31,8 @@ class BoundedBank(Bank):
     def __init__(self, like: torch.Tensor, layers: int, policy: Policy) -> None:
         super().__init__(like, layers)
         self.policy = policy
-        self.stores = Stores(like, layers, with_int8=policy.int8_share > 0, with_mass=policy.needs_mass)
+        carried = [name for name, used in (("mass", policy.needs_mass), ("probe", policy.probe > 0)) if used]
+        self.stores = Stores(like, layers, with_int8=policy.int8_share > 0, carried=carried)
         self.first_real: torch.Tensor | None = None
         none = np.zeros((layers, self.rows), dtype=np.int64)
         self.full_limit, self.int8_limit = none, none
@@ -183,6 +184,24 @@ class BoundedBank(Bank):
             table.bias[layer, ..., span].masked_fill_(~real[:, None, :], MASKED)
         self.staged = length
 
+    def look(
+        self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, heads: Heads
+    ) -> torch.Tensor:
+        """Attend as if the tokens followed what is stored, note the mass they give it, and store nothing."""
+        stores, table = self.stores, self.stores.table
+        tiers, regions = stores.tiers(layer), ["full", "int8"] if stores.int8 else ["full"]
+        if self.staged:
+            tiers, regions = [*tiers, stores.buffer_tier(layer)], [*regions, "buffer"]
+        length = keys.shape[-2]
+        weight = torch.full((self.rows, length), 1.0 / length, device=self.device)
+        bias = self.own_bias(self.seen, self.seen + length, None)
+        result = attend(query, [*tiers, DenseTier(keys, values, None)], heads, own_bias=bias, query_weight=weight)
+        if table.probe is not None:
+            for region, drawn in zip(regions, result.mass[:-1], strict=True):
+                start = table.regions.columns(region).start
+                table.probe[layer, ..., start : start + drawn.shape[-1]] = drawn
+        return result.output
+
     def release_buffers(self) -> None:
         """Settle what lies in the reading buffer and give its memory back."""
         self._fold_mass()
@@ -257,8 +276,8 @@ class BoundedBank(Bank):
         """Return who leaves full precision and who leaves altogether, both `[l, B, H, S]` bool."""
         table, regions = self.stores.table, self.stores.table.regions
         position = table.position[part, ..., : regions.total]
-        mass = None if table.mass is None else table.mass[part, ..., : regions.total]
-        keys = rank_keys(self.policy, position, mass, seen, self.first_real)
+        carried = {name: figure[part, ..., : regions.total] for name, figure in table.carried.items()}
+        keys = rank_keys(self.policy, position, carried, seen, self.first_real)
         live = position >= 0
         coded = torch.zeros_like(live)
         coded[..., regions.columns("int8")] = True

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -137,12 +138,15 @@ class ConfKVCache(Cache):
         self._waiting: set[int] = set()
         self._length, self._new = 0, True
         self._peak = 0
+        self._looking = False
 
     # ------------------------------------------------------------------ one forward
 
     def arrive(self, layer: ConfKVLayer, keys: torch.Tensor) -> None:
         """Note that a layer got new tokens; the first layer of a forward makes room in every bank."""
         length = keys.shape[-2]
+        if self._looking:
+            return
         if layer.index == self._full[0]:
             if self._waiting:
                 raise CacheStateError(
@@ -164,14 +168,17 @@ class ConfKVCache(Cache):
         heads: Heads,
     ) -> torch.Tensor:
         """Attend in the bank that holds the layer; see `Bank.attend`."""
-        if padding is not None and padding.shape[-1] != self.seen:
+        fed = self.seen + keys.shape[-2] if self._looking else self.seen
+        if padding is not None and padding.shape[-1] != fed:
             raise CacheStateError(
-                f"attention_mask covers {padding.shape[-1]} tokens, but {self.seen} were fed with these; pass a "
+                f"attention_mask covers {padding.shape[-1]} tokens, but {fed} were fed with these; pass a "
                 "mask over the whole sequence, evicted tokens included"
             )
         found = self._bank_of(layer.index)
         assert found is not None
         bank, number = found
+        if self._looking:
+            return bank.look(number, query, keys, values, heads)
         output = bank.attend(number, query, keys, values, padding, heads)
         self._waiting.discard(layer.index)
         if not self._waiting:
@@ -211,6 +218,37 @@ class ConfKVCache(Cache):
             if first <= number < first + bank.layers:
                 return bank, number - first
         return None
+
+    # ------------------------------------------------------------------ looking ahead
+
+    @property
+    def wants_probe(self) -> bool:
+        """Whether the policy ranks better when the end of a prompt looks at each chunk; see `looking_ahead`."""
+        return self.policy.probe > 0
+
+    @contextlib.contextmanager
+    def looking_ahead(self) -> Iterator[None]:
+        """Run the model inside to let tokens look at what is stored without being stored.
+
+        A reader that has the whole prompt uses this after each chunk but the last: `with cache.looking_ahead():` call
+        the model with the prompt's last `cache.policy.probe` tokens. The mass they give decides, beside what the
+        tokens read so far gave, who stays at the next eviction. Positions and length are unchanged afterwards.
+
+        Raises:
+            CacheStateError: If the policy ranks without probes, or nothing was read yet.
+        """
+        if not self.wants_probe or not self._banks or self._waiting:
+            raise CacheStateError("looking ahead needs a policy with a probe and a chunk that has been read")
+        sliding = {index: layer for index, layer in enumerate(self.layers) if not isinstance(layer, ConfKVLayer)}
+        self.layers = [layer if index not in sliding else copy.copy(layer) for index, layer in enumerate(self.layers)]
+        self._looking = True
+        try:
+            yield
+        finally:
+            self._looking = False
+            self.layers = [sliding.get(index, layer) for index, layer in enumerate(self.layers)]
+            for bank, _ in self._banks:
+                bank.end()
 
     # ------------------------------------------------------------------ confidence
 

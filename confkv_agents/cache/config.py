@@ -20,7 +20,7 @@ class CacheConfig:
     which is how a single part is switched on or off for an ablation.
 
     Attributes:
-        policy: Name of the policy: "full", "window", "h2o" or "confkv" (see `confkv_agents.cache.policies`).
+        policy: Name of the policy: "full", "window", "h2o", "snapkv" or "confkv" (see `confkv_agents.cache.policies`).
         budget: Slots per layer when the model is unsure; also the budget while a prompt is read.
         min_budget: Slots per layer when the model is sure. Default: half of `budget` for confkv, `budget` otherwise.
         sinks: First real tokens that are never evicted.
@@ -35,6 +35,9 @@ class CacheConfig:
         recency: Weight of recency against attention mass in the rank, 0 to 1.
         half_life: Tokens after which the recency part of a rank has halved.
         span: Neighbouring stored tokens whose best rank a token shares, odd; 1 turns pooling off.
+        probe: Tokens from the end of a prompt that look ahead at each chunk read before eviction decides; 0 turns
+            lookahead off.
+        probe_weight: Weight of the probe against attention mass in the rank, at least 0.
         evict_every: Steps between two evictions while decoding; the budget is kept by evicting that many ahead.
     """
 
@@ -53,6 +56,8 @@ class CacheConfig:
     recency: float | None = None
     half_life: int = 512
     span: int | None = None
+    probe: int | None = None
+    probe_weight: float = 1.0
     evict_every: int = 16
 
     def __post_init__(self) -> None:
@@ -68,6 +73,8 @@ class CacheConfig:
         self._at_least("shrink", self.shrink, 1)
         self._at_least("half_life", self.half_life, 1)
         self._at_least("evict_every", self.evict_every, 1)
+        self._at_least("probe", self.probe, 0)
+        self._within("probe_weight", self.probe_weight, 0.0, 1e6)
         self._within("int8_share", self.int8_share, 0.0, 1.0)
         self._within("pyramid", self.pyramid, -1.0, 1.0)
         self._within("recency", self.recency, 0.0, 1.0)

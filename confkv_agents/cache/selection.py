@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 
 from confkv_agents.cache.policies import Policy, SlotView
 
 INFINITY = float("inf")
+OWN_PART = 1e-3
 
 
 def rank_keys(
     policy: Policy,
     position: torch.Tensor,
-    mass: torch.Tensor | None,
+    carried: Mapping[str, torch.Tensor],
     seen: int,
     first_real: torch.Tensor | None,
 ) -> torch.Tensor:
@@ -23,12 +26,13 @@ def rank_keys(
     Args:
         policy: Gives the score, the window and the span.
         position: `[L, B, H, S]` logical positions, -1 for empty slots.
-        mass: Like `position`, attention mass, or None.
+        carried: Figures like `position`: "mass" and "probe", where the policy needs them.
         seen: Tokens fed so far.
         first_real: `[B]` position of each row's first real token; None means 0.
     """
     live = position >= 0
-    score = policy.score(SlotView(position, (seen - position).clamp_min(1), mass))
+    age = (seen - position).clamp_min(1)
+    score = policy.score(SlotView(position, age, carried.get("mass"), carried.get("probe")))
     score = score.masked_fill(~live, -INFINITY)
     if policy.span > 1:
         score = pool_spans(score, position, policy.span)
@@ -38,12 +42,17 @@ def rank_keys(
 
 
 def pool_spans(score: torch.Tensor, position: torch.Tensor, span: int) -> torch.Tensor:
-    """Give each token the best score among its `span` nearest stored neighbours, in order of position."""
+    """Give each token the best score among its `span` nearest stored neighbours, in order of position.
+
+    A thousandth of a token's own score decides among neighbours that share the same best; without it, ties would
+    fall to whoever sits in the lower slot.
+    """
     order = position.argsort(-1)
     ordered = score.gather(-1, order)
     flat = ordered.reshape(-1, 1, ordered.shape[-1])
     pooled = torch.nn.functional.max_pool1d(flat, span, stride=1, padding=span // 2).view_as(ordered)
-    return torch.empty_like(score).scatter_(-1, order, pooled)
+    shared = torch.empty_like(score).scatter_(-1, order, pooled)
+    return torch.lerp(shared, score, OWN_PART).masked_fill_(position < 0, -INFINITY)
 
 
 def lowest(keys: torch.Tensor, among: torch.Tensor, count: torch.Tensor) -> torch.Tensor:

@@ -6,11 +6,15 @@ few per layer. The columns are three regions: full precision, int8, and the read
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 import torch
 
 from confkv_agents.cache.tiers import MASKED, allocate
+
+UNPROBED = -1.0
+EMPTY = {"mass": 0.0, "probe": UNPROBED}
 
 
 @dataclass(frozen=True)
@@ -38,27 +42,46 @@ class SlotTable:
     Attributes:
         position: int32, logical position of the stored token, -1 for an empty slot.
         bias: fp32, 0 for a stored token, `MASKED` for an empty slot: added to the scores.
-        mass: fp32 attention mass, or None if the policy needs none.
-        step_mass: fp32 mass of the last decoding step, folded into `mass` for all layers at once.
+        carried: fp32 figures that move with a token: "mass", its attention mass, and "probe", what the last
+            lookahead probe gave it (`UNPROBED` if it came later); only those that the policy needs.
+        step_mass: fp32 mass of the last decoding step, folded into the mass of all layers at once.
     """
 
     def __init__(
-        self, layers: int, rows: int, heads: int, regions: Regions, device: torch.device, with_mass: bool
+        self,
+        layers: int,
+        rows: int,
+        heads: int,
+        regions: Regions,
+        device: torch.device,
+        carried: Collection[str],
     ) -> None:
         shape = (layers, rows, heads, regions.total + 1)
         self.regions = regions
         self.position = allocate(*shape, dtype=torch.int32, device=device, fill=-1)
         self.bias = allocate(*shape, dtype=torch.float32, device=device, fill=MASKED)
-        self.mass = allocate(*shape, dtype=torch.float32, device=device) if with_mass else None
-        self.step_mass = allocate(*shape, dtype=torch.float32, device=device) if with_mass else None
+        self.carried = {
+            name: allocate(*shape, dtype=torch.float32, device=device, fill=EMPTY[name]) for name in carried
+        }
+        self.step_mass = torch.zeros_like(self.bias) if "mass" in carried else None
+
+    @property
+    def mass(self) -> torch.Tensor | None:
+        """Attention mass, or None if the policy needs none."""
+        return self.carried.get("mass")
+
+    @property
+    def probe(self) -> torch.Tensor | None:
+        """Mass from the last lookahead probe, or None if the policy needs none."""
+        return self.carried.get("probe")
 
     def clear(self, part: slice, gone: torch.Tensor) -> None:
         """Empty the slots marked in `gone [l, B, H, S]` of the layers `part`."""
         width = gone.shape[-1]
         self.position[part, ..., :width].masked_fill_(gone, -1)
         self.bias[part, ..., :width].masked_fill_(gone, MASKED)
-        if self.mass is not None:
-            self.mass[part, ..., :width].masked_fill_(gone, 0.0)
+        for name, figure in self.carried.items():
+            figure[part, ..., :width].masked_fill_(gone, EMPTY[name])
 
     def move(
         self, part: slice, source: torch.Tensor, target: torch.Tensor, real: torch.Tensor, gone: torch.Tensor
@@ -74,19 +97,19 @@ class SlotTable:
         """
         target = target.masked_fill(~real, self.regions.total)
         position = self.position[part].gather(-1, source)
-        mass = None if self.mass is None else self.mass[part].gather(-1, source)
+        carried = {name: figure[part].gather(-1, source) for name, figure in self.carried.items()}
         self.clear(part, gone)
         self.position[part].scatter_(-1, target, position)
         self.bias[part].scatter_(-1, target, torch.zeros_like(target, dtype=torch.float32))
-        if self.mass is not None and mass is not None:
-            self.mass[part].scatter_(-1, target, mass)
+        for name, figure in carried.items():
+            self.carried[name][part].scatter_(-1, target, figure)
 
     def add(self, columns: torch.Tensor, position: int) -> None:
         """Note one new token per row in the columns `[L, B, H, 1]`."""
         self.position.scatter_(-1, columns, position)
         self.bias.scatter_(-1, columns, 0.0)
-        if self.mass is not None:
-            self.mass.scatter_(-1, columns, 0.0)
+        for name, figure in self.carried.items():
+            figure.scatter_(-1, columns, EMPTY[name])
 
     def hide(self, columns: torch.Tensor, real: torch.Tensor) -> None:
         """Empty the columns `[L, B, H, 1]` again in the rows that are not `real [B]` (padding)."""
@@ -104,30 +127,31 @@ class SlotTable:
                 `[L, B, H, n]` bool, False where an entry means nothing and the slot starts empty.
         """
         layers, rows, heads, _ = self.position.shape
-        other = SlotTable(layers, rows, heads, regions, self.position.device, self.mass is not None)
+        other = SlotTable(layers, rows, heads, regions, self.position.device, self.carried)
         for region, (columns, real) in kept.items():
             start = other.regions.columns(region).start
             span = slice(start, start + columns.shape[-1])
             other.position[..., span] = self.position.gather(-1, columns).masked_fill_(~real, -1)
             other.bias[..., span] = self.bias.gather(-1, columns).masked_fill_(~real, MASKED)
-            if self.mass is not None and other.mass is not None:
-                other.mass[..., span] = self.mass.gather(-1, columns).masked_fill_(~real, 0.0)
+            for name, figure in self.carried.items():
+                other.carried[name][..., span] = figure.gather(-1, columns).masked_fill_(~real, EMPTY[name])
         return other
 
     def tensors(self) -> list[torch.Tensor]:
         """Return every tensor held."""
-        every = (self.position, self.bias, self.mass, self.step_mass)
-        return [tensor for tensor in every if tensor is not None]
+        held = [self.position, self.bias, *self.carried.values()]
+        return held if self.step_mass is None else [*held, self.step_mass]
 
     def select_rows(self, rows: torch.Tensor) -> None:
         """Keep the rows given, in that order."""
         rows = rows.to(self.position.device)
-        self.position, self.bias = self.position.index_select(1, rows), self.bias.index_select(1, rows)
-        if self.mass is not None and self.step_mass is not None:
-            self.mass, self.step_mass = self.mass.index_select(1, rows), self.step_mass.index_select(1, rows)
+        self._map(lambda tensor: tensor.index_select(1, rows))
 
     def truncate(self, layers: int) -> None:
         """Keep the first `layers` layers."""
-        self.position, self.bias = self.position[:layers].clone(), self.bias[:layers].clone()
-        if self.mass is not None and self.step_mass is not None:
-            self.mass, self.step_mass = self.mass[:layers].clone(), self.step_mass[:layers].clone()
+        self._map(lambda tensor: tensor[:layers].clone())
+
+    def _map(self, change: Callable[[torch.Tensor], torch.Tensor]) -> None:
+        self.position, self.bias = change(self.position), change(self.bias)
+        self.carried = {name: change(figure) for name, figure in self.carried.items()}
+        self.step_mass = None if self.step_mass is None else change(self.step_mass)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import torch
 
@@ -24,17 +24,17 @@ class Stores:
         like: `[B, Hkv, Q, D]` keys that give shape, dtype and device.
         layers: Number of layers.
         with_int8: Whether there is an int8 tier.
-        with_mass: Whether attention mass is kept.
+        carried: Figures kept per token, see `SlotTable`.
     """
 
-    def __init__(self, like: torch.Tensor, layers: int, *, with_int8: bool, with_mass: bool) -> None:
+    def __init__(self, like: torch.Tensor, layers: int, *, with_int8: bool, carried: Collection[str]) -> None:
         self.like = like.new_empty(*like.shape[:2], 0, like.shape[3])  # a view would pin what it is a view of
         self.layers, self.device = layers, like.device
         self.rows, self.heads = like.shape[:2]
         self.full = [DenseStore(like, 0) for _ in range(layers)]
         self.int8 = [Int8Store(like, 0) for _ in range(layers)] if with_int8 else []
         self.buffer: list[DenseStore] = []
-        self.table = SlotTable(layers, self.rows, self.heads, Regions(0, 0, 0), self.device, with_mass)
+        self.table = SlotTable(layers, self.rows, self.heads, Regions(0, 0, 0), self.device, carried)
 
     def tensors(self) -> list[torch.Tensor]:
         """Return every tensor held."""
@@ -51,6 +51,11 @@ class Stores:
             bias = self.table.bias[layer, ..., columns.start : columns.start + store.slots]
             tiers.append(Int8Tier(store, store.slots, bias))
         return tiers
+
+    def buffer_tier(self, layer: int) -> Tier:
+        """Return what lies in a layer's reading buffer."""
+        store, columns = self.buffer[layer], self.table.regions.columns("buffer")
+        return DenseTier(store.keys, store.values, self.table.bias[layer, ..., columns])
 
     def caps(self, region: str, part: slice = ALL) -> list[int]:
         """Return the slots of each layer's store of a region."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig
 
 _BLOCK = 64  # slots by which caches grow
-_BOOKKEEPING = 24  # bytes of positions, scores and scales per slot, layer and head, at most
+_BOOKKEEPING = 48  # bytes of positions, scores and scales per full-precision slot, layer and head, at most
 
 
 class Job:
@@ -51,6 +51,7 @@ class Job:
         self._sampler = Sampler(self._request.sampling)
         self._detokenizer = Detokenizer(loaded.tokenizer)
         self._stops = StopStrings(self._request.stop)
+        self._probed = 0
         self._ids: list[int] = []
         self._text: list[str] = []
         self._logprobs: list[Logprob] = []
@@ -181,6 +182,24 @@ class Job:
             self._read_until = time.monotonic()
             self._logits = logits
             self._store.remember(session, logits, self._request.kv_memory)
+        else:
+            self._look_ahead(end)
+
+    def _look_ahead(self, end: int) -> None:
+        """Let the end of the prompt look at what was read, so that the next eviction keeps what it will need."""
+        session, prompt = self.session, self.prompt
+        if not session.cache.wants_probe or len(prompt.ids) <= session.config.budget:
+            return
+        start = max(end, len(prompt.ids) - session.cache.policy.probe)
+        pictures = [
+            index for index in range(start, len(prompt.ids)) if prompt.ids[index] == self._loaded.image_token_id
+        ]
+        start = pictures[-1] + 1 if pictures else start  # a picture is looked at, it does not look
+        if start == len(prompt.ids):
+            return
+        with session.cache.looking_ahead():
+            self._forward(self._encoder.embed(prompt, start, len(prompt.ids), self._features))
+        self._probed += len(prompt.ids) - start
 
     def _decode_token(self, logits: torch.Tensor) -> bool:
         session = self.session
@@ -243,6 +262,7 @@ class Job:
             tokens_prompt=len(self.prompt.ids),
             tokens_read=min(len(session.keys), len(self.prompt.ids)) - match.reused,
             tokens_reused=match.reused,
+            tokens_probed=self._probed,
             miss_at=match.miss_at,
             tokens_generated=len(self._ids),
             kv_bytes=int(usage.kv_bytes),

@@ -106,6 +106,7 @@ class Result:
         tokens_prompt: Length of the whole prompt.
         tokens_read: Prompt tokens that went through the model.
         tokens_reused: Prompt tokens found in the session's cache.
+        tokens_probed: Tokens run a second time to look ahead at what was read; the probe's cost.
         miss_at: Where the prompt departs from what the nearest session had read, if anything had to be read
             again.
         tokens_generated: Number of generated ids.
@@ -127,6 +128,7 @@ class Result:
     tokens_prompt: int
     tokens_read: int
     tokens_reused: int
+    tokens_probed: int
     miss_at: int | None
     tokens_generated: int
     kv_bytes: int

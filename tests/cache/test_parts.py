@@ -180,8 +180,9 @@ def test_first_true_lists_the_first_marks(rows, count):
 def test_spans_share_the_best_score_by_position_not_by_slot():
     position = torch.tensor([[[[4, 0, 9, 2, -1]]]])
     score = torch.tensor([[[[1.0, 0.0, 0.5, 5.0, -torch.inf]]]])
-    # in order of position: (-1: -inf) 0: 0.0, 2: 5.0, 4: 1.0, 9: 0.5
-    assert pool_spans(score, position, 3).tolist() == [[[[5.0, 5.0, 1.0, 5.0, 0.0]]]]
+    # in order of position: 0: 0.0, 2: 5.0, 4: 1.0, 9: 0.5; empty slots stay at -inf
+    pooled = pool_spans(score, position, 3)[0, 0, 0].tolist()
+    assert pooled == pytest.approx([4.996, 4.995, 0.9995, 5.0, -math.inf])
 
 
 # ---------------------------------------------------------------- attention
@@ -214,7 +215,7 @@ def test_blockwise_attention_equals_softmax_over_everything(softcap, queries):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"policy": "best"}, "choose one of confkv, full, h2o, window"),
+        ({"policy": "best"}, "choose one of confkv, full, h2o, snapkv, window"),
         ({"budget": 60}, "below the floor"),
         ({"budget": 0}, "at least 1"),
         ({"budget": 512.0}, "pass an integer"),

@@ -6,13 +6,19 @@ from dataclasses import dataclass
 
 import torch
 from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForImageTextToText,
+    Gemma3TextConfig,
+    Idefics3Config,
     LlamaConfig,
-    LlamaForCausalLM,
+    LlavaOnevisionConfig,
+    MistralConfig,
+    Phi3Config,
+    PreTrainedConfig,
     PreTrainedModel,
     Qwen2Config,
-    Qwen2ForCausalLM,
+    Qwen3Config,
     SmolVLMConfig,
-    SmolVLMForConditionalGeneration,
 )
 
 VOCABULARY = 97
@@ -36,25 +42,42 @@ VISION = {
     "image_size": 32,
     "patch_size": 8,
 }
-FAMILIES = ("llama", "qwen2", "smolvlm")
+SEEING = ("smolvlm", "idefics3", "llava_onevision")
+FAMILIES = ("llama", "qwen2", "qwen3", "mistral", "phi3", "gemma3_text", *SEEING)
+
+
+def make_config(family: str) -> PreTrainedConfig:
+    if family == "llama":
+        return LlamaConfig(**TEXT)
+    if family == "qwen2":
+        return Qwen2Config(**TEXT)
+    if family == "qwen3":
+        return Qwen3Config(**TEXT, head_dim=8)
+    if family == "mistral":
+        return MistralConfig(**TEXT, sliding_window=None)
+    if family == "phi3":
+        return Phi3Config(**TEXT)
+    if family == "gemma3_text":  # layers 0 and 2 are sliding
+        kinds = ["sliding_attention", "full_attention"] * 2
+        return Gemma3TextConfig(**TEXT, head_dim=8, sliding_window=16, layer_types=kinds, query_pre_attn_scalar=8)
+    tie = {"pad_token_id": 0, "tie_word_embeddings": False, "image_token_id": IMAGE_TOKEN}
+    if family == "llava_onevision":
+        return LlavaOnevisionConfig(
+            text_config={"model_type": "qwen2", **TEXT},
+            vision_config={"model_type": "siglip_vision_model", **VISION},
+            vision_feature_layer=-1,
+            image_grid_pinpoints=[[32, 32]],
+            **tie,
+        )
+    both = {"text_config": {"model_type": "llama", **TEXT}, "vision_config": VISION, "scale_factor": 2, **tie}
+    return SmolVLMConfig(**both) if family == "smolvlm" else Idefics3Config(**both)
 
 
 def make_model(family: str, seed: int = 0) -> PreTrainedModel:
     torch.manual_seed(seed)
-    if family == "llama":
-        model: PreTrainedModel = LlamaForCausalLM(LlamaConfig(**TEXT))
-    elif family == "qwen2":
-        model = Qwen2ForCausalLM(Qwen2Config(**TEXT))
-    else:
-        config = SmolVLMConfig(
-            text_config={"model_type": "llama", **TEXT},
-            vision_config=VISION,
-            image_token_id=IMAGE_TOKEN,
-            scale_factor=2,
-            pad_token_id=0,
-            tie_word_embeddings=False,
-        )
-        model = SmolVLMForConditionalGeneration(config)
+    config = make_config(family)
+    auto = AutoModelForImageTextToText if family in SEEING else AutoModelForCausalLM
+    model: PreTrainedModel = auto.from_config(config)
     return model.eval()
 
 
@@ -67,13 +90,18 @@ class Prompt:
 
 
 def make_prompt(family: str, length: int, seed: int = 1) -> Prompt:
-    """Return one row of `length` tokens; for SmolVLM four of them (after the second) are a picture."""
+    """Return one row of `length` tokens; for families that see, some of them (from the third on) are a picture."""
     random = torch.Generator().manual_seed(seed)
-    ids = torch.randint(2, VOCABULARY - 2, (1, length), generator=random)
-    if family != "smolvlm":
-        return Prompt(ids, {})
-    ids[0, 2:6] = IMAGE_TOKEN
-    return Prompt(ids, {"pixel_values": torch.randn(1, 1, 3, 32, 32, generator=random)})
+    ids = torch.randint(2, IMAGE_TOKEN - 1, (1, length), generator=random)
+    if family in ("smolvlm", "idefics3"):
+        ids[0, 2:6] = IMAGE_TOKEN
+        return Prompt(ids, {"pixel_values": torch.randn(1, 1, 3, 32, 32, generator=random)})
+    if family == "llava_onevision":
+        features = 16 + 16 + 4  # the whole picture, the one tile, and a new-line feature per row of the tile
+        ids = torch.cat([ids[:, :2], torch.full((1, features), IMAGE_TOKEN), ids[:, 2:]], 1)
+        pixels = torch.randn(1, 2, 3, 32, 32, generator=random)
+        return Prompt(ids, {"pixel_values": pixels, "image_sizes": torch.tensor([[32, 32]])})
+    return Prompt(ids, {})
 
 
 def left_padded(ids: torch.Tensor, length: int) -> tuple[torch.Tensor, torch.Tensor]:

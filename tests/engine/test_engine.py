@@ -71,6 +71,20 @@ def test_a_second_turn_reads_only_new_tokens(engine: Engine, cache: CacheConfig)
     assert second.session == first.session and second.miss_at is None
 
 
+def test_a_prompt_longer_than_the_budget_is_probed_after_each_chunk_but_the_last(engine: Engine) -> None:
+    long = user(LONG * 2)
+    probed = engine.run(request(long, cache=BOUNDED))
+    chunks = -(-probed.tokens_prompt // BOUNDED.chunk)
+    last = probed.tokens_prompt - (chunks - 1) * BOUNDED.chunk
+    probe = 32  # the policy's default: as long as a chunk here, so the last probe is what is left of the prompt
+    assert probed.tokens_prompt > BOUNDED.budget
+    assert probed.tokens_probed == (chunks - 2) * probe + min(probe, last)
+    assert probed.tokens_read == probed.tokens_prompt
+    assert engine.run(request(user("short"), cache=BOUNDED)).tokens_probed == 0
+    off = CacheConfig(policy="confkv", budget=160, chunk=32, probe=0)
+    assert engine.run(request(long, cache=off)).tokens_probed == 0
+
+
 def test_a_warm_answer_equals_a_cold_one(loaded: LoadedModel, engine: Engine) -> None:
     turns = [user(LONG)]
     for _ in range(3):

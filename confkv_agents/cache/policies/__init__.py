@@ -12,6 +12,7 @@ from confkv_agents.cache.policies.base import Policy, SlotView
 from confkv_agents.cache.policies.confkv import ConfKV
 from confkv_agents.cache.policies.full import Full
 from confkv_agents.cache.policies.h2o import H2O
+from confkv_agents.cache.policies.snapkv import SnapKV
 from confkv_agents.cache.policies.window import Window
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ POLICIES: dict[str, Callable[[CacheConfig], Policy]] = {
     "full": Full,
     "window": Window,
     "h2o": H2O,
+    "snapkv": SnapKV,
     "confkv": ConfKV,
 }
 
-__all__ = ["H2O", "POLICIES", "ConfKV", "Full", "Policy", "SlotView", "Window"]
+__all__ = ["H2O", "POLICIES", "ConfKV", "Full", "Policy", "SlotView", "SnapKV", "Window"]

@@ -22,11 +22,13 @@ class SlotView:
         position: Logical position of the token in each slot, -1 where the slot is empty.
         age: Queries that could have attended to the token, itself included, at least 1.
         mass: Attention mass as accumulated with the policy's decay, mean over the query group; None without mass.
+        probe: Mean weight that the last lookahead probe gave, -1 for tokens that came later; None without probes.
     """
 
     position: torch.Tensor
     age: torch.Tensor
     mass: torch.Tensor | None
+    probe: torch.Tensor | None
 
 
 class Policy(ABC):
@@ -46,6 +48,7 @@ class Policy(ABC):
     default_int8_share: ClassVar[float] = 0.0
     default_span: ClassVar[int] = 1
     default_decay: ClassVar[float] = 1.0
+    default_probe: ClassVar[int] = 0
 
     def __init__(self, config: CacheConfig) -> None:
         self.config = config
@@ -53,6 +56,7 @@ class Policy(ABC):
         self.int8_share = self._default(config.int8_share, self.default_int8_share)
         self.span = self._default(config.span, self.default_span)
         self.decay = self._default(config.decay, self.default_decay)
+        self.probe = self._default(config.probe, self.default_probe)
         self.min_budget = self._default(config.min_budget, config.budget)
         self.floor = config.sinks + self.window + 2
 

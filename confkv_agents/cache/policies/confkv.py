@@ -18,8 +18,9 @@ class ConfKV(Policy):
     name = "confkv"
     needs_mass = True
     default_int8_share = 0.5
-    default_span = 7
+    default_span = 21
     default_decay = 0.99
+    default_probe = 32
 
     def __init__(self, config: CacheConfig) -> None:
         super().__init__(config)
@@ -28,7 +29,7 @@ class ConfKV(Policy):
             self.min_budget = max(config.budget // 2, min(config.budget, self.floor))
 
     def score(self, slots: SlotView) -> torch.Tensor:
-        """Rank by mean attention per query, corrected for age, blended with recency.
+        """Rank by mean attention per query, corrected for age, plus what a lookahead probe gave, blended with recency.
 
         An exponential average that started at zero has seen only `1 - decay ** age` of its weight; dividing by that
         makes tokens of different ages comparable. Mass is scaled by its mean over the row so that the blend means
@@ -38,6 +39,14 @@ class ConfKV(Policy):
         live = slots.position >= 0
         age = slots.age.float()
         mass = slots.mass / (1.0 - self.decay**age) if self.decay < 1.0 else slots.mass / age
-        mean = (mass * live).sum(-1, keepdim=True) / live.sum(-1, keepdim=True).clamp_min(1)
+        rank = mass / self._mean(mass, live)
+        if slots.probe is not None:
+            probe = slots.probe.clamp_min(0.0)
+            rank = rank + self.config.probe_weight * probe / self._mean(probe, live)
         recency = torch.exp2(-age / self.config.half_life)
-        return (1.0 - self.recency) * mass / mean.clamp_min(1e-12) + self.recency * recency
+        return (1.0 - self.recency) * rank + self.recency * recency
+
+    @staticmethod
+    def _mean(figure: torch.Tensor, live: torch.Tensor) -> torch.Tensor:
+        """Return the mean over a row's live slots, `[L, B, Hkv, 1]`, never zero."""
+        return ((figure * live).sum(-1, keepdim=True) / live.sum(-1, keepdim=True).clamp_min(1)).clamp_min(1e-12)
