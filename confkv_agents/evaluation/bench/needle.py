@@ -80,7 +80,7 @@ class NeedleBench:
         return items
 
     def measure(self, setup: Setup, item: Item) -> Row:
-        """Read, answer greedily, compare."""
+        """Read, answer greedily, compare; `usage` is taken after the reading buffer was given back."""
         prompt = self._prompt(setup, item.what)
         loaded = setup.loaded
         cache = ConfKVCache(loaded.model.config, setup.configs[item.what["policy"]])
@@ -90,6 +90,7 @@ class NeedleBench:
         read = time.perf_counter()
         text, confidences, budgets = answer(loaded, cache, logits, ANSWER_TOKENS)
         ended = time.perf_counter()
+        cache.compact()
         return {
             **item.what,
             "tokens": prompt.tokens,
@@ -124,6 +125,7 @@ class NeedleBench:
                 "retention": sum(ok for ok, _ in pairs) / asked_of_full if asked_of_full else None,
                 "retention_interval": low_high,
                 "peak_kv_bytes": max(row["usage"]["peak_kv_bytes"] for row in own),
+                "held_kv_bytes": max(row["usage"]["kv_bytes"] for row in own),
                 "full_kv_bytes": max(row["usage"]["full_kv_bytes"] for row in own),
                 "read_s": fmean(row["read_s"] for row in own),
                 "contexts": {str(c): _accuracy(_where(own, context=c)) for c in self.common.contexts},

@@ -129,7 +129,7 @@ class PerplexityBench:
             "budget": fmean(row["budget"] for row in own),
             "confidence": fmean(row["confidence"] for row in own),
             "peak_kv_bytes": max(row["usage"]["peak_kv_bytes"] for row in own),
-            "decode_peak_kv_bytes": max(row["decode_peak_kv_bytes"] for row in own),
+            "held_kv_bytes": max(row["held_kv_bytes"] for row in own),
             "full_kv_bytes": max(row["usage"]["full_kv_bytes"] for row in own),
             "ms_per_token": 1000 * fmean(row["decode_s"] / len(row["nats"]) for row in own),
             "texts": {},
@@ -160,7 +160,7 @@ def stream(loaded: LoadedModel, config: CacheConfig, ids: Sequence[int], prefix:
 
     Returns:
         Negative log likelihood in nats of each token after the prefix, mean budget (slots) and confidence over the
-        steps, bytes, seconds.
+        steps, bytes (`held_kv_bytes`: the most held while decoding, the reading buffer given back), seconds.
     """
     tokens = torch.tensor([list(ids)], device=loaded.device)
     cache = ConfKVCache(loaded.model.config, config)
@@ -185,7 +185,7 @@ def stream(loaded: LoadedModel, config: CacheConfig, ids: Sequence[int], prefix:
         "nats": [round(value, 5) for value in torch.stack(nats).tolist()],
         "budget": fmean(budgets) if budgets else float(usage.budget),
         "confidence": fmean(confidences) if confidences else 0.0,
-        "decode_peak_kv_bytes": peak,
+        "held_kv_bytes": peak,
         "read_s": read - began,
         "decode_s": ended - read,
         "usage": asdict(usage),

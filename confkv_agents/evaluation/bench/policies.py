@@ -43,7 +43,7 @@ def parse_policies(text: str, budget: int) -> dict[str, CacheConfig]:
             settings[key] = _value(value)
         configs[label] = CacheConfig(policy=name, **settings)  # type: ignore[arg-type]
     if not configs:
-        raise ConfigError("--policies names no policy; write for example full,window,h2o,confkv")
+        raise ConfigError("--policies names no policy; write for example full,window,h2o,snapkv,confkv")
     return configs
 
 

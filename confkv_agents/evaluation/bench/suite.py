@@ -59,7 +59,7 @@ class Common:
     """
 
     model: str = "embedded"
-    policies: str = "full,window,h2o,confkv"
+    policies: str = "full,window,h2o,snapkv,confkv"
     budget: int = 512
     contexts: tuple[int, ...] = (2000,)
     texts: Path | None = None

@@ -1,4 +1,4 @@
-"""Results as tables that fit 80 columns."""
+"""Results as tables that fit 80 columns; "peak" counts the reading buffer, "held" is what stays after reading."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def needle_table(summary: Mapping[str, Any]) -> Table:
     """One row per policy: accuracy with Wilson's interval, retention of full KV, bytes."""
     asked = "in a later turn" if summary["later_turn"] else "in the same prompt"
     table = _table(f"Needles found, asked for {asked} (95 % intervals)")
-    for name in ("policy", "found", "accuracy", "retention", "peak MiB", "of full"):
+    for name in ("policy", "found", "accuracy", "retention", "peak MiB", "of full", "held MiB"):
         _column(table, name)
     for policy, row in summary["policies"].items():
         table.add_row(
@@ -26,6 +26,7 @@ def needle_table(summary: Mapping[str, Any]) -> Table:
             f"{_percent(row['retention'])} {_span(row['retention_interval'], percent=True)}".strip(),
             _mib(row["peak_kv_bytes"]),
             words.ratio(row["peak_kv_bytes"], row["full_kv_bytes"]),
+            _mib(row["held_kv_bytes"]),
         )
     return table
 
@@ -53,7 +54,7 @@ def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
         f"Perplexity of {summary['scored']:,} tokens after {int(context):,}, "
         f"{texts} text{'s' if texts != 1 else ''}{few} (95 % intervals)"
     )
-    for name in ("policy", "ppl", "above full", "budget", "peak MiB", "of full", "ms/token"):
+    for name in ("policy", "ppl", "above full", "budget", "peak MiB", "of full", "held MiB"):
         _column(table, name)
     for policy, row in part["policies"].items():
         difference = row["difference"]
@@ -64,7 +65,7 @@ def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
             f"{row['budget']:,.0f}",
             _mib(row["peak_kv_bytes"]),
             words.ratio(row["peak_kv_bytes"], row["full_kv_bytes"]),
-            f"{row['ms_per_token']:.1f}",
+            _mib(row["held_kv_bytes"]),
         )
     return table
 
