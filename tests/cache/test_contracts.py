@@ -36,6 +36,12 @@ def difference(ours, reference) -> float:
     return max((a - b).abs().max().item() for a, b in zip(ours.logits, reference.logits, strict=True))
 
 
+def stored_positions(cache: ConfKVCache) -> torch.Tensor:
+    """`[L, B, H, S]` logical positions of what the bank stores, -1 for empty slots."""
+    table = cache._banks[0][0].stores.table
+    return table.position[..., : table.regions.total]
+
+
 def new_cache(model, **config) -> ConfKVCache:
     return ConfKVCache(model.config, CacheConfig(**config))
 
@@ -109,14 +115,18 @@ def test_row_alone_equals_row_in_padded_batch(policy, pyramid, int8_share, model
         "policy": policy,
         "window": 4,
     }
-    alone = generate(model, new_cache(model, **config), ids[:, :15], tokens=24)
-    together = generate(model, new_cache(model, **config), batch, mask, tokens=24)
+    caches = new_cache(model, **config), new_cache(model, **config)
+    alone = generate(model, caches[0], ids[:, :15], tokens=24)
+    together = generate(model, caches[1], batch, mask, tokens=24)
     steps = torch.stack([(a[0] - b[1]).abs().max() for a, b in zip(alone.logits, together.logits, strict=True)])
-    if int8_share:  # the last bit of a sum can turn a code, and a code an eviction; it must stay a rare, small thing
-        assert steps.quantile(0.8) < 2e-3
-        assert steps.max() < 0.05
-    else:
+    if not int8_share:
         assert steps.max() < 1e-5
+        return
+    # The last bit of a sum can turn a code, and a code the rank of an eviction: alike, not equal.
+    assert steps[:3].max() < 2e-3
+    kept = [[set(heads) for layer in stored_positions(c)[:, -1].tolist() for heads in layer] for c in caches]
+    shared = [len(a & {p - 9 for p in b}) / len(a) for a, b in zip(*kept, strict=True)]
+    assert sum(shared) / len(shared) > 0.9
 
 
 # ---------------------------------------------------------------- contract 3: the bound holds, bytes are true
