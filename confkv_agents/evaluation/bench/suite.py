@@ -6,8 +6,8 @@
 <out>/<bench>-<hash>/plot.png
 ```
 
-The hash is over everything that an item's figures depend on, the cache's own source included, so that the same
-command continues what was interrupted and never mixes figures of two versions.
+The hash is over everything that an item's figures depend on, the source of the cache and of the measuring included, so
+that the same command continues what was interrupted and never mixes figures of two versions.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from confkv_agents.evaluation.bench.progress import Reporter
 
 SCHEMA = "confkv-bench/1"
+_MEASURING = ("decoding.py", "latency.py", "needle.py", "needles.py", "perplexity.py", "texts.py")
 Row = dict[str, Any]
 
 
@@ -210,7 +211,8 @@ def run_bench(bench: Bench, reporter: Reporter, loaded: LoadedModel | None = Non
 def identity_of(bench: Bench, setup: Setup) -> dict[str, Any]:
     """Return all that an item's figures depend on; policies, contexts and limit only choose items, and are left out."""
     found = versions()
-    source = Path(confkv_agents.cache.__file__).parent
+    cache = Path(confkv_agents.cache.__file__).parent
+    sources = [Path(confkv_agents.engine.reading.__file__), *(Path(__file__).with_name(name) for name in _MEASURING)]
     return {
         "bench": bench.name,
         "settings": bench.settings(),
@@ -220,8 +222,7 @@ def identity_of(bench: Bench, setup: Setup) -> dict[str, Any]:
         "budget": setup.common.budget,
         "seed": setup.common.seed,
         "texts": {text.name: text.sha256 for text in setup.texts},
-        "cache_source": sha256_of(source)[:16],
-        "reading_source": sha256_of(Path(confkv_agents.engine.reading.__file__))[:16],
+        "sources": {path.name: sha256_of(path)[:16] for path in (cache, *sources)},
         "versions": {name: found[name] for name in ("confkv-agents", "torch", "transformers")},
     }
 
