@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from confkv_agents.cache import ConfKVCache
@@ -18,7 +20,7 @@ from confkv_agents.errors import ConfigError
 from confkv_agents.evaluation.bench.decoding import answer
 from confkv_agents.evaluation.bench.needles import FORMS, Haystack, NeedlePrompt, Renderer, build_prompt
 from confkv_agents.evaluation.bench.policies import REFERENCE
-from confkv_agents.evaluation.bench.statistics import bootstrap, retention, wilson
+from confkv_agents.evaluation.bench.statistics import retention, retention_interval, wilson
 from confkv_agents.evaluation.bench.suite import Common, Item, Row, Setup, check_context
 
 if TYPE_CHECKING:
@@ -118,12 +120,12 @@ class NeedleBench:
                 for row in own
                 if (case := row["key"].removesuffix(f" {policy}")) in reference
             ]
-            low_high = bootstrap(pairs, retention, seed=self.common.seed) if pairs else None
-            asked_of_full = sum(full for _, full in pairs)
+            table = np.array(pairs).reshape(-1, 2)
+            kept = retention(table)
             policies[policy] = {
                 **_accuracy(own),
-                "retention": sum(ok for ok, _ in pairs) / asked_of_full if asked_of_full else None,
-                "retention_interval": low_high,
+                "retention": kept if math.isfinite(kept) else None,
+                "retention_interval": retention_interval(table, self.common.seed),
                 "peak_kv_bytes": max(row["usage"]["peak_kv_bytes"] for row in own),
                 "held_kv_bytes": max(row["usage"]["kv_bytes"] for row in own),
                 "full_kv_bytes": max(row["usage"]["full_kv_bytes"] for row in own),

@@ -30,11 +30,11 @@ _MIB = 2**20
 def needle_plot(summary: Mapping[str, Any], path: Path) -> None:
     """A heat map per policy: context by depth, the share found as colour and in figures."""
     policies, contexts, depths = summary["policies"], summary["contexts"], summary["depths"]
-    columns = min(len(policies), 4)
+    columns = min(len(policies), 6)
     lines = -(-len(policies) // columns)
-    wide = max(2.3, 0.72 * len(contexts) + 1.0)
-    high = 0.36 * len(depths) + 1.5
-    figure = _figure(columns * wide + 1.2, lines * high + 0.5)
+    wide = max(1.5, 0.62 * len(contexts) + 0.3)
+    high = 0.36 * len(depths) + 1.1
+    figure = _figure(max(5.6, columns * wide + 1.8), lines * high + 0.5)
     panels = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
     picture = None
     for place, axes in enumerate(panels.flat):

@@ -73,6 +73,20 @@ def retention(pairs: Array) -> float:
     return float(pairs[:, 0].sum()) / reference if reference else math.nan
 
 
+def retention_interval(pairs: Array, seed: int = 0) -> tuple[float, float] | None:
+    """Return a 95 % interval of `retention`: the bootstrap's and Wilson's together, whichever reaches further.
+
+    The bootstrap knows that a policy may find what full KV does not, but takes a few cases that all agree for certain;
+    Wilson's is of the cases that full KV found, how many the policy found too.
+    """
+    both, of_full = int((pairs[:, 0] * pairs[:, 1]).sum()), int(pairs[:, 1].sum())
+    if of_full == 0:
+        return None
+    low, high = wilson(both, of_full)
+    sampled = bootstrap(pairs, retention, seed=seed) or (low, high)
+    return min(low, sampled[0]), max(high, sampled[1])
+
+
 def perplexity(sums: Array) -> float:
     """Return the perplexity of blocks `[n, 2]`: negative log likelihood in nats, tokens."""
     return math.exp(float(sums[:, 0].sum()) / float(sums[:, 1].sum()))

@@ -15,6 +15,7 @@ from confkv_agents.evaluation.bench.statistics import (
     perplexity,
     perplexity_difference,
     retention,
+    retention_interval,
     wilson,
 )
 
@@ -67,6 +68,14 @@ def test_retention_is_relative_to_full_on_the_same_cases() -> None:
     assert retention(np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 0.0]])) == 1.0
     assert retention(np.array([[0.0, 1.0], [1.0, 1.0]])) == 0.5
     assert math.isnan(retention(np.array([[1.0, 0.0]])))
+
+
+def test_few_cases_that_all_agree_are_no_certain_retention() -> None:
+    low, high = retention_interval(np.ones((7, 2))) or (0.0, 0.0)
+    assert (low, high) == (pytest.approx(7 / (7 + 3.8415), abs=1e-3), 1.0)
+    found_more = np.array([[1.0, 1.0]] * 6 + [[1.0, 0.0]] * 6)
+    assert (retention_interval(found_more) or (0.0, 0.0))[1] > 1.5
+    assert retention_interval(np.zeros((4, 2))) is None
 
 
 def test_perplexity_weighs_blocks_by_their_tokens() -> None:
