@@ -5,11 +5,12 @@
 >>> model.generate(**inputs, cache=cache, logits_processor=cache.logits_processors())
 """
 
-from confkv_agents.cache.attach import ConfidenceProcessor, attach
+from confkv_agents.cache.attach import attach
 from confkv_agents.cache.cache import ConfKVCache
 from confkv_agents.cache.confidence import confidence
 from confkv_agents.cache.config import CacheConfig
 from confkv_agents.cache.policies import POLICIES, Policy
+from confkv_agents.cache.processor import ConfidenceProcessor
 from confkv_agents.cache.usage import CacheUsage
 
 __all__ = [

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from transformers import AttentionInterface, AttentionMaskInterface, LogitsProcessor, PreTrainedModel
+from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from confkv_agents.cache.attention import Heads
-from confkv_agents.cache.cache import HANDLE, ConfKVCache, ConfKVLayer
+from confkv_agents.cache.cache import HANDLE, ConfKVLayer
 from confkv_agents.errors import UnsupportedModelError
 
 NAME = "confkv"
@@ -111,18 +111,6 @@ def confkv_attention(
     padding = attention_mask.padding if isinstance(attention_mask, MaskRequest) else None
     attended = layer.attend(query, key, value, padding, heads)
     return attended.transpose(1, 2).contiguous(), None
-
-
-class ConfidenceProcessor(LogitsProcessor):
-    """Shows a cache the raw next-token logits inside `generate`; changes nothing."""
-
-    def __init__(self, cache: ConfKVCache) -> None:
-        self.cache = cache
-
-    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
-        """Observe `scores [B, V]` and return them as they are."""
-        self.cache.observe(scores)
-        return scores
 
 
 def attach(model: PreTrainedModel) -> PreTrainedModel:

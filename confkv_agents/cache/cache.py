@@ -23,6 +23,7 @@ from confkv_agents.cache.budget import BudgetSchedule
 from confkv_agents.cache.confidence import Smoother, confidence
 from confkv_agents.cache.config import CacheConfig
 from confkv_agents.cache.policies import POLICIES
+from confkv_agents.cache.processor import ConfidenceProcessor
 from confkv_agents.cache.usage import CacheUsage, held_bytes, token_bytes
 from confkv_agents.errors import CacheStateError, UnsupportedModelError
 
@@ -269,11 +270,9 @@ class ConfKVCache(Cache):
         self._schedule.follow(self._confidence)
         return self._confidence
 
-    def logits_processors(self) -> list[Any]:
+    def logits_processors(self) -> list[ConfidenceProcessor]:
         """Return what to pass as `logits_processor=` to `generate`, so that the budget follows confidence."""
-        from confkv_agents.cache.attach import ConfidenceProcessor
-
-        return [ConfidenceProcessor(self)]
+        return [ConfidenceProcessor(self.observe)]
 
     # ------------------------------------------------------------------ figures
 
