@@ -17,12 +17,14 @@ from types import ModuleType
 from typing import Literal, get_args
 
 from confkv_agents.errors import PluginError
+from confkv_agents.paths import user_path
 
 Kind = Literal["agents", "envs", "tasks"]
 
 _PACKAGE = Path(__file__).resolve().parent
 _PREFIX = "confkv_agents._plugins"
 _SITE_FILE = "site.py"
+_ARTICLE = {"agent": "an", "site": "a", "task": "a"}
 _LOCK = threading.RLock()
 
 
@@ -128,7 +130,7 @@ def _execute(path: Path, full_name: str) -> ModuleType:
     except BaseException as error:
         for loaded in [key for key in sys.modules if key == full_name or key.startswith(full_name + ".")]:
             del sys.modules[loaded]
-        if isinstance(error, Exception):
+        if isinstance(error, Exception | SystemExit):
             raise PluginError(f"cannot load {path}: {type(error).__name__}: {error}") from error
         raise
     return module
@@ -136,7 +138,7 @@ def _execute(path: Path, full_name: str) -> ModuleType:
 
 def _find(kind: Kind, name_or_path: str | Path) -> Path:
     text = str(name_or_path)
-    given = Path(text).expanduser()
+    given = user_path(text)
     if text and _fits(kind, given):
         return given.resolve()
     root = data_dir(kind).resolve()
@@ -148,7 +150,12 @@ def _find(kind: Kind, name_or_path: str | Path) -> Path:
                 return found
     names = ", ".join(available(kind)) or "none"
     what = {"agents": "agent", "envs": "site", "tasks": "task"}[kind]
-    raise PluginError(f"no {what} {text!r}: give a path that exists or one of these names: {names}")
+    remedy = f"give a path that exists or one of these names: {names}"
+    if text and given.exists():
+        suffix = ".json" if kind == "tasks" else ".py"
+        wanted = f"a folder that holds {_SITE_FILE}" if kind == "envs" else f"a file that ends in {suffix}"
+        raise PluginError(f"{text!r} is not {wanted}, as {_ARTICLE[what]} {what} is: {remedy}")
+    raise PluginError(f"no {what} {text!r}: {remedy}")
 
 
 def _below(kind: Kind, root: Path, parts: tuple[str, ...]) -> Path | None:

@@ -132,6 +132,12 @@ def test_broken_json_is_named_with_line_and_column(capfd: pytest.CaptureFixture[
         (["--task", "shop/read_sku", "--site", "shop=ftp://x"], ["--site", "name=url"]),
         (["--task", "shop/read_sku", "--dialect", "klingon"], ["klingon", "vwa", "webarena"]),
         (["--task", "shop/read_sku", "--pictures", "all"], ["pictures", "marked"]),
+        (["--task", "a" * 5000], ["path 'aaa", "File name too long"]),
+        (["--task", "~no-such-user/task.json"], ["'~no-such-user/task.json'", "home directory"]),
+        (["--task", "shop/read_sku", "--agent", "a/" * 4000], ["path 'a/a", "File name too long"]),
+        (["--task", "shop/read_sku", "--model", "a" * 5000], ["path 'aaa", "File name too long"]),
+        (["--task", "shop/read_sku", "--model", "~no-such-user/x"], ["'~no-such-user/x'", "home directory"]),
+        (["--task", "shop/read_sku", "--model", " "], ["model", "empty", "embedded"]),
         ([], ["--task"]),
         (["--tusk", "x"], ["--tusk"]),
     ],
@@ -146,6 +152,72 @@ def test_bad_input_is_one_clear_line(
     for word in words:
         assert word in err
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("below", ["", "sub", "sub/deeper"])
+def test_a_file_where_the_runs_should_go_is_refused_before_anything_starts(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, below: str
+):
+    (tmp_path / "file").write_text("mine")
+    code, out, err = run(capfd, "run", "--task", str(TASK), "--out", str(tmp_path / "file" / below))
+    assert (code, out) == (2, "")
+    assert str(tmp_path / "file") in err
+    assert "not a folder" in err
+    assert err.count("\n") == 1
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("def (", ["SyntaxError"]),
+        ("import sys; sys.exit(3)", ["SystemExit"]),
+        ("VALUE = 1", ["create_agent"]),
+        ("NEEDS_MODEL = False\ndef create_agent(model):\n    raise RuntimeError('boom')", ["RuntimeError: boom"]),
+    ],
+)
+def test_an_agent_file_that_cannot_be_used_is_one_line(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, code: str, words: list[str]
+):
+    (tmp_path / "mine.py").write_text(code)
+    arguments = ["--task", str(TASK), "--agent", str(tmp_path / "mine.py"), "--out", str(tmp_path / "runs")]
+    returned, out, err = run(capfd, "run", *arguments)
+    assert (returned, out) == (2, "")
+    for word in ["mine.py", *words]:
+        assert word in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("text", ["9" * 5000, "[" * 100_000, "\0", "", '{"intent": "a'])
+def test_content_that_no_reader_takes_is_one_line(capfd: pytest.CaptureFixture[str], tmp_path: Path, text: str):
+    (tmp_path / "odd.json").write_text(text)
+    code, out, err = run(capfd, "run", "--task", str(tmp_path / "odd.json"))
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {tmp_path / 'odd.json'}: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [["report"], ["tasks", "check"], ["site"]])
+@pytest.mark.parametrize("path", ["nothing", "a" * 5000, "~no-such-user/x"])
+def test_a_path_that_cannot_be_is_one_line_in_every_command(
+    capfd: pytest.CaptureFixture[str], command: list[str], path: str
+):
+    code, out, err = run(capfd, *command, path)
+    assert (code, out) == (2, "")
+    assert path[:20] in err
+    assert err.count("\n") == 1
+
+
+def test_a_folder_for_files_that_cannot_be_one_is_named(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CONFKV_HOME", str(tmp_path / "file"))
+    code, _, err = run(capfd, "weights", "fetch")
+    assert code == 2
+    assert "CONFKV_HOME" in err
+    assert err.count("\n") == 1
 
 
 def test_a_missing_model_is_named(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,22 @@ def test_every_form_of_a_task_name_resolves(data: Path, name: str) -> None:
     assert plugins.find_task(name) == data / "tasks" / "market" / "buy.json"
 
 
+@pytest.mark.parametrize(
+    ("find", "words"),
+    [
+        (plugins.find_task, "not a file that ends in .json, as a task is: .* market/buy"),
+        (plugins.find_agent, "not a file that ends in .py, as an agent is: .* solo"),
+        (plugins.find_env, "not a folder that holds site.py, as a site is: .* market"),
+    ],
+)
+def test_a_path_to_something_else_is_not_called_missing(data: Path, find: Callable[[str], Path], words: str) -> None:
+    (data / "folder").mkdir()
+    (data / "notes.txt").touch()
+    for path in ("folder", "notes.txt"):
+        with pytest.raises(PluginError, match=words):
+            find(str(data / path))
+
+
 def test_agent_and_site_resolve_by_name(data: Path) -> None:
     assert plugins.find_agent("solo") == plugins.find_agent("agents/solo.py") == data / "agents" / "solo.py"
     assert plugins.find_env("market") == plugins.find_env("envs/market") == data / "envs" / "market"
@@ -75,7 +92,7 @@ def test_folder_of_the_same_name_in_the_working_directory_does_not_hide_a_plugin
 
 @pytest.mark.parametrize("name", ["market/steal", "", ".", "tasks", "market", "../agents/solo.py", "/nowhere.json"])
 def test_missing_task_is_refused_with_the_names_that_exist(data: Path, name: str) -> None:
-    with pytest.raises(PluginError, match=r"no task .*market/buy, market/deep/sell"):
+    with pytest.raises(PluginError, match=r"task .*market/buy, market/deep/sell"):
         plugins.find_task(name)
 
 

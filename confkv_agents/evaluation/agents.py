@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from confkv_agents.errors import PluginError
+from confkv_agents.errors import ConfKVError, PluginError
 
 if TYPE_CHECKING:
     from confkv_agents.web.observation import Observation
@@ -92,7 +92,7 @@ def load_agent(name_or_path: str | AgentFile, *, model: Any = None, task: Task |
         **options: Handed to the file's `create_agent`.
 
     Raises:
-        PluginError: The file is missing or invalid, needs a model, or does not know an option.
+        PluginError: The file is missing or invalid, needs a model, does not know an option, or fails.
         ConfKVError: Whatever the agent's `check_task` has against the task.
     """
     agent_file = name_or_path if isinstance(name_or_path, AgentFile) else open_agent(name_or_path)
@@ -106,4 +106,9 @@ def load_agent(name_or_path: str | AgentFile, *, model: Any = None, task: Task |
         if unknown:
             known = sorted(set(parameters) - {"model"}) or ["none"]
             raise PluginError(f"agent {agent_file.name!r} has no option {unknown[0]!r}; it has: {', '.join(known)}")
-    return agent_file.create(model, **options)
+    try:
+        return agent_file.create(model, **options)
+    except ConfKVError:
+        raise
+    except Exception as error:
+        raise PluginError(f"{agent_file.path}: create_agent failed: {type(error).__name__}: {error}") from error

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -47,13 +46,13 @@ class RunConsole:
         self._status: Status | None = None
         self._phase_started = time.monotonic()
 
-    def facts(self, rows: list[tuple[str, str]]) -> None:
+    def facts(self, rows: Sequence[tuple[str, str | Text]]) -> None:
         """Show what is about to run: name and value, a line each."""
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
         for name, value in rows:
-            grid.add_row(name, Text(value))
+            grid.add_row(name, Text(value) if isinstance(value, str) else value)
         self.console.print(grid)
 
     def task(self, key: str, goal: str, seed: int) -> None:
@@ -116,7 +115,8 @@ class RunConsole:
         uses_model = self.uses_model if uses_model is None else uses_model
         self.console.print()
         if result.checks:
-            self.console.print(_checks_list(result.checks))
+            self.facts(_checks_rows(result.checks))
+            self.console.print()
         verdict = words.verdict_of("finished", {"success": result.success, "stop_reason": result.stop_reason})
         style = {"good": "bold green", "bad": "bold red"}.get(verdict.tone, "bold yellow")
         rows: list[tuple[str, Text | str]] = [
@@ -151,12 +151,8 @@ class RunConsole:
                 f"browser {words.seconds(spent['environment'])})",
             )
         )
-        table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
-        table.add_column(style="dim", no_wrap=True)
-        table.add_column(overflow="fold")
-        for name, value in rows:
-            table.add_row(name, value)
-        self.console.print(table)
+        self.facts(rows)
+        self.console.print()
         self.path("report", report)
 
     def path(self, name: str, path: Path) -> None:
@@ -186,19 +182,16 @@ def _steps_in_words(result: EpisodeResult) -> str:
     return f"{result.steps}, of which {result.parse_failures} held no action"
 
 
-def _checks_list(checks: list[dict[str, Any]]) -> Table:
-    """A block per check: a table of five columns would be unreadable on 80 columns."""
-    table = Table.grid(padding=(0, 1))
-    table.add_column(no_wrap=True)
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
+def _checks_rows(checks: list[dict[str, Any]]) -> list[tuple[str, Text | str]]:
+    """A few rows per check: a table of five columns would be unreadable on 80 columns."""
+    rows: list[tuple[str, Text | str]] = []
     for check in checks:
-        mark = Text("ok", style="bold green") if check["ok"] else Text("no", style="bold red")
-        table.add_row(mark, "check", Text(_cut(check.get("name"))))
+        mark = ("passed", "bold green") if check["ok"] else ("failed", "bold red")
+        rows.append(("check", Text.assemble(_cut(check.get("name")), ": ", mark)))
         for key in ("expected", "got", "why"):
-            if check.get(key) not in (None, ""):
-                table.add_row("", key, Text(_cut(check[key])))
-    return table
+            if check.get(key) is not None:
+                rows.append((f"  {key}", _cut(check[key]) or "(empty)"))
+    return rows
 
 
 def _cut(value: Any, length: int = 160) -> str:

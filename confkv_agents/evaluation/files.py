@@ -89,12 +89,16 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
     """Read a JSON-lines file; a file that does not exist has no rows.
 
     Raises:
-        RecordError: A line is not JSON; the message names it.
+        RecordError: The file cannot be read, or a line is not JSON; the message names it.
     """
     if not path.exists():
         return []
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RecordError(f"{path} cannot be read: {error}") from error
     rows = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:

@@ -293,6 +293,21 @@ def slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:100] or "unnamed"
 
 
+def require_writable(folder: Path) -> None:
+    """Refuse a folder that cannot be written, or made, before anything is spent on what goes into it.
+
+    Raises:
+        RecordError: It or what stands in its place is a file, or may not be written.
+    """
+    place = folder.absolute()
+    while not os.path.lexists(place) and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        raise RecordError(f"cannot make the folder {folder}: {place} is not a folder")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise RecordError(f"cannot make the folder {folder}: {place} cannot be written")
+
+
 def _new_folder(parent: Path, name: str) -> Path:
     for number in range(1, 1000):
         folder = parent / (name if number == 1 else f"{name}-{number}")

@@ -19,6 +19,7 @@ from confkv_agents.errors import RecordError
 from confkv_agents.evaluation import plots, words
 from confkv_agents.evaluation.files import read_json_lines, write_text
 from confkv_agents.evaluation.records import EPISODE_SCHEMA, RUN_SCHEMA, read_record
+from confkv_agents.paths import user_path
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -38,7 +39,7 @@ def write_reports(folder: Path) -> list[Path]:
     Raises:
         RecordError: The folder holds neither kind of record, or a record is broken.
     """
-    folder = Path(folder)
+    folder = user_path(folder)
     if (folder / "run.json").is_file():
         episodes = sorted(path.parent for path in folder.glob("*/episode.json"))
         return [write_run_report(folder), *(write_episode_report(each) for each in episodes)]
@@ -259,7 +260,8 @@ def _facts(*groups: dict[str, Any]) -> list[tuple[str, str]]:
                 value = ", ".join(str(entry) for entry in value)
             elif isinstance(value, dict):
                 value = ", ".join(f"{key} = {entry}" for key, entry in value.items())
-            rows.append((name.replace("_", " "), str(value)))
+            words_ = name.replace("_", " ") if name.isidentifier() else name  # file names stay as they are
+            rows.append((words_, str(value)))
     return rows
 
 

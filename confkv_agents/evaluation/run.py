@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confkv_agents import plugins
-from confkv_agents.errors import ConfigError, TaskError
+from confkv_agents.errors import ConfigError, ConfKVError, ModelError, TaskError
 from confkv_agents.evaluation.agents import AgentFile, load_agent, open_agent
 from confkv_agents.evaluation.episode import DEFAULT_MAX_STEPS, run_episode
-from confkv_agents.evaluation.records import EpisodeResult, RunRecorder
+from confkv_agents.evaluation.records import EpisodeResult, RunRecorder, require_writable
 from confkv_agents.evaluation.report import write_reports
+from confkv_agents.paths import user_path
 
 if TYPE_CHECKING:
     from confkv_agents.evaluation.console import RunConsole
@@ -79,6 +80,10 @@ class RunOptions:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ConfigError(f"{name} is {value:g}; pass a number above 0")
+        if not self.model.strip():
+            raise ConfigError("the model's name is empty; give 'embedded', a folder or a hub id")
+        for path in (self.model, self.out):
+            user_path(path)
 
 
 @dataclass
@@ -102,6 +107,7 @@ def run(options: RunOptions, console: RunConsole | None = None) -> RunOutcome:
         KeyboardInterrupt: As it came, after records and reports were closed and the browser was ended.
     """
     tasks, agent_file = _read(options)
+    require_writable(user_path(options.out))
     cache = _cache_config(options) if agent_file.needs_model else None
     _check_display(options.headed)
 
@@ -120,7 +126,7 @@ def run(options: RunOptions, console: RunConsole | None = None) -> RunOutcome:
         agent = load_agent(agent_file, model=model, **extra)
         if model is not None:
             with _waiting(console, "loading the model"):
-                model.get_token_ids("")  # loads the weights, so that a missing model is found before anything runs
+                _load(model, options.model)
             if "image_inputs" not in (model.profile or {}):  # a hub id: only now its configuration is on this disk
                 model = _make_model(options, cache)
                 agent = load_agent(agent_file, model=model, **extra)
@@ -198,6 +204,16 @@ def _make_model(options: RunOptions, cache: Any) -> Any:
     )
 
 
+def _load(model: Any, name: str) -> None:
+    """Load the weights, so that what is wrong with a model's files is found before anything runs."""
+    try:
+        model.get_token_ids("")
+    except (ConfKVError, MemoryError):
+        raise
+    except Exception as error:  # whatever libraries raise on files that are cut, mixed up or of another format
+        raise ModelError(f"model {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
 def _observation_config(options: RunOptions, tasks: list[Task], model: Any) -> Any:
     """How pages are shown: counted in the model's tokens, so short that every step's page fits its context."""
     from confkv_agents.web.observation import ObservationConfig
@@ -242,7 +258,7 @@ def _recorder(
     files |= {f"site {folder.name}": folder for folder in folders}
     remarks = [EMBEDDED_REMARK] if agent_file.needs_model and options.model == EMBEDDED else []
     return RunRecorder(
-        options.out,
+        user_path(options.out),
         configuration=configuration,
         details={
             "remarks": remarks,

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from confkv_agents.errors import BrowserError, BrowserNotFoundError
+from confkv_agents.paths import user_path
 
 VARIABLE = "CONFKV_CHROMIUM"
 _HEADLESS_SHELL = "chromium-headless-shell"
@@ -95,7 +96,7 @@ def find_chromium(
 
 
 def _named(path: str, origin: str) -> LaunchOptions:
-    found = shutil.which(str(Path(path).expanduser()))
+    found = shutil.which(str(user_path(path)))
     if found is None:
         raise BrowserNotFoundError(f"{origin} names no program that can be run: {path!r}. {_REMEDIES}")
     return LaunchOptions(executable_path=found)

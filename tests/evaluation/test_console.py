@@ -10,8 +10,10 @@ from rich.console import Console
 
 from confkv_agents.evaluation.console import RunConsole
 from confkv_agents.evaluation.episode import run_episode
+from confkv_agents.evaluation.records import EpisodeResult
 from tests.evaluation.fakes import FakeAgent, FakeCheck, FakeEnv, FakeTask
 
+NO_TIME = {"total": 0.0, "model": 0.0, "environment": 0.0}
 LONG = "a_very_long_unbroken_text_" * 12
 
 
@@ -63,6 +65,29 @@ def test_the_end_says_result_checks_memory_and_report():
         "report",
     ):
         assert words in text, words
+
+
+def test_a_check_says_whether_it_passed_what_was_expected_and_what_came():
+    checks = [
+        {"name": "url_match", "ok": True, "expected": "http://x", "got": "http://x", "why": "the address equals it"},
+        {"name": "string_match[0]", "ok": False, "expected": "12", "got": "", "why": "no answer"},
+    ]
+    result = EpisodeResult("fake", 0, success=False, stop_reason="stop", checks=checks, seconds=NO_TIME)
+    stream = io.StringIO()
+    RunConsole(Console(file=stream, width=80, highlight=False), uses_model=False).result(result, Path("report.html"))
+    lines = [line.rstrip() for line in stream.getvalue().splitlines()]
+    start = lines.index("check       url_match: passed")
+    assert lines[start : start + 8] == [
+        "check       url_match: passed",
+        "  expected  http://x",
+        "  got       http://x",
+        "  why       the address equals it",
+        "check       string_match[0]: failed",
+        "  expected  12",
+        "  got       (empty)",
+        "  why       no answer",
+    ]
+    assert "result       No success (the agent stopped)" in lines
 
 
 def test_without_a_terminal_there_are_no_control_characters():

@@ -94,6 +94,12 @@ def test_broken_records_are_named_with_their_place(tmp_path: Path):
         read_json(tmp_path / "none.json")
 
 
+def test_rows_that_are_not_text_are_refused_by_name(tmp_path: Path):
+    (tmp_path / "steps.jsonl").write_bytes(b"\xff\xfe{}")
+    with pytest.raises(RecordError, match=r"steps\.jsonl cannot be read"):
+        read_json_lines(tmp_path / "steps.jsonl")
+
+
 def test_a_folder_has_one_hash_that_follows_names_and_contents(tmp_path: Path):
     folder = tmp_path / "site"
     folder.mkdir()

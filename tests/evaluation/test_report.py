@@ -78,6 +78,16 @@ def test_a_report_holds_task_result_checks_steps_and_facts(tmp_path: Path):
     assert "No success" in Tags(run_report.read_text()).text
 
 
+def test_names_of_files_stay_as_they_are_in_a_runs_facts(tmp_path: Path):
+    (tmp_path / "read_sku.json").write_text("{}")
+    files = {"task file read_sku.json": tmp_path / "read_sku.json"}
+    with RunRecorder(tmp_path / "runs", configuration={"max_steps": 4}, files=files) as run:
+        pass
+    page = Tags(write_reports(run.directory)[0].read_text())
+    assert "SHA-256 of task file read_sku.json" in page.text
+    assert "max steps" in page.text
+
+
 def test_a_report_needs_no_network_and_runs_no_script(tmp_path: Path):
     env = FakeEnv(checks=[FakeCheck(HOSTILE, HOSTILE, HOSTILE, ok=False, why=HOSTILE)])
     folder = record(tmp_path, [HOSTILE, f"type [4] [{HOSTILE}]", f"stop [{HOSTILE}]"], env=env, intent=HOSTILE)

@@ -110,4 +110,4 @@ def _place(target: HtmlTarget) -> str:
 
 
 def _why(ok: bool, verb: str, where: str) -> str:
-    return f"{where} {verb} it" if ok else f"not so: {where} {verb} it"
+    return f"{where} {verb} it" if ok else f"not true that {where} {verb} it"

@@ -68,4 +68,4 @@ def string_match(task: Task, given: EvaluationInput) -> list[Check]:
 
 
 def _is(ok: bool, statement: str) -> str:
-    return statement if ok else f"not so: {statement}"
+    return statement if ok else f"not true that {statement}"

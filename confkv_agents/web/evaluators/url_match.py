@@ -29,10 +29,10 @@ def url_match(task: Task, given: EvaluationInput) -> list[Check]:
         predicted = _clean(address)
         if (evaluation.url_note or "EXACT") == "EXACT":
             ok = predicted in cleaned
-            why = "the address equals a reference" if ok else "not so: the address equals a reference"
+            why = "the address equals a reference" if ok else "not true that the address equals a reference"
         else:
             ok = any(reference in predicted for reference in cleaned)
-            why = "the address holds a reference" if ok else "not so: the address holds a reference"
+            why = "the address holds a reference" if ok else "not true that the address holds a reference"
     return [Check("url_match", OR.join(references), address, ok, why)]
 
 
@@ -58,8 +58,8 @@ def _contains_parts(references: list[str], address: str) -> tuple[bool, str]:
         for key, values in reference_query.items():
             wanted.setdefault(key, set()).update(values)
     if not any(reference in base for reference in bases):
-        return False, "not so: host and path hold those of a reference"
+        return False, "not true that host and path hold those of a reference"
     for key, options in wanted.items():
         if not options & set(query.get(key, [])):
-            return False, f"not so: query key {key!r} has one of {sorted(options)}"
+            return False, f"not true that query key {key!r} has one of {sorted(options)}"
     return True, "host, path and query hold those of a reference"

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from pydantic import ValidationError
 
 from confkv_agents.errors import TaskError
+from confkv_agents.paths import user_path
 from confkv_agents.web.sites import installed_sites
 from confkv_agents.web.tasks.models import PLACEHOLDER, PUBLIC_SITES, Task
 
@@ -35,7 +36,7 @@ def load_tasks(path: str | Path, dialect: Dialect = "vwa", *, sites: Iterable[st
     """
     if dialect not in get_args(Dialect):
         raise TaskError(f"unknown dialect {dialect!r}: use one of {', '.join(get_args(Dialect))}")
-    path = Path(path)
+    path = user_path(path)
     if path.is_dir():
         files = sorted(path.rglob("*.json"), key=_natural)
         if not files:
@@ -65,6 +66,8 @@ def _read_file(path: Path, dialect: str, placeholders: dict[str, str]) -> Iterat
         raise TaskError(f"{path}: is not UTF-8 (byte {error.start})") from None
     except RecursionError:
         raise TaskError(f"{path}: is nested too deeply") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise TaskError(f"{path}: {error}") from None
     many = isinstance(content, list)
     objects = content if isinstance(content, list) else [content]
     sha256 = hashlib.sha256(data).hexdigest()

@@ -75,7 +75,13 @@ def test_checks_explain_themselves_and_fit_json() -> None:
         task(eval_types=["string_match"], reference_answers={"must_include": ["12"]}), EvaluationInput("112")
     )
     assert checks == [
-        Check("string_match.must_include[0]", "12", "112", False, "not so: the answer includes it as a word of its own")
+        Check(
+            "string_match.must_include[0]",
+            "12",
+            "112",
+            False,
+            "not true that the answer includes it as a word of its own",
+        )
     ]
     assert json.loads(json.dumps(checks[0].to_dict()))["ok"] is False
 
