@@ -13,7 +13,7 @@ import torch
 
 from confkv_agents.engine.conversation import Picture, Turn, chain_hashes
 from confkv_agents.engine.loading import LoadedModel
-from confkv_agents.engine.template import HOLE_CLOSE, HOLE_OPEN, TEXT_CLOSE, TEXT_OPEN, ChatTemplate
+from confkv_agents.engine.template import HOLE_CLOSE, HOLE_OPEN, TEXT_CLOSE, TEXT_OPEN, ChatTemplate, without_marks
 from confkv_agents.engine.vision import PictureEncoder
 from confkv_agents.errors import PromptError
 
@@ -190,7 +190,7 @@ class PromptEncoder:
 
     def text_ids(self, text: str) -> list[int]:
         """Ids of plain text, without special tokens."""
-        return self._encode(text)
+        return self._encode(without_marks(text))
 
     def _add(self, prompt: Prompt, ids: Sequence[int]) -> None:
         prompt.ids.extend(ids)

@@ -8,20 +8,19 @@ The rendered text carries private marks (Unicode noncharacters, removed from all
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jinja2.exceptions import TemplateError
-
 from confkv_agents.engine.conversation import Part, Picture, Turn, pictures_of
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.errors import ImageError, PromptError
 
 TEXT_OPEN, TEXT_CLOSE, HOLE_OPEN, HOLE_CLOSE = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
-_MARKS = re.compile("[\ufdd0-\ufdd3]")
+_UNUSABLE = re.compile("[\ufdd0-\ufdd3\ud800-\udfff]")  # the marks, and lone surrogates, which are no characters
 _PROBE = "qzjxv"
 
 
@@ -141,7 +140,7 @@ class ChatTemplate:
                 add_generation_prompt=generation_prompt,
                 **template_vars,
             )
-        except (TemplateError, TypeError) as error:
+        except Exception as error:  # a template is a program that comes with a model
             roles = ", ".join(turn.role for turn in turns)
             raise PromptError(
                 f"the chat template of model {self._loaded.name!r} refuses a conversation of turns [{roles}]: {error}"
@@ -193,9 +192,13 @@ class ChatTemplate:
             pattern = self._special
         else:
             pattern = self._control
-        parts = tuple(part if isinstance(part, Picture) else _mark_text(part, pattern) for part in turn.parts)
-        calls = tuple(_mark_value(call, pattern) for call in turn.tool_calls)
-        return replace(turn, parts=parts, tool_calls=calls, name=_mark_value(turn.name, pattern))
+        return replace(
+            turn,
+            parts=_mark_parts(turn.parts, pattern),
+            tool_calls=tuple(_mark_value(call, pattern) for call in turn.tool_calls),
+            name=_mark_value(turn.name, pattern),
+            tool_call_id=_mark_value(turn.tool_call_id, pattern),
+        )
 
     def _control_patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
         """Patterns of special tokens, and of every added token that is not white space."""
@@ -246,8 +249,30 @@ def _any_of(tokens: Sequence[str]) -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, longest_first)) or "(?!)")
 
 
+def without_marks(text: str) -> str:
+    """Text with U+FFFD in place of marks and of lone surrogates."""
+    return _UNUSABLE.sub("\ufffd", text)
+
+
 def _mark_text(text: str, pattern: re.Pattern[str]) -> str:
-    return pattern.sub(lambda hit: f"{TEXT_OPEN}{hit.group()}{TEXT_CLOSE}", _MARKS.sub("\ufffd", text))
+    return pattern.sub(lambda hit: f"{TEXT_OPEN}{hit.group()}{TEXT_CLOSE}", without_marks(text))
+
+
+def _mark_parts(parts: Sequence[Part], pattern: re.Pattern[str]) -> tuple[Part, ...]:
+    """Mark a turn's texts, and cut between those that pictures part.
+
+    Some templates write a turn's texts one after the other, without the pictures: the empty mark at the end of
+    each text but the last keeps two of them from spelling a control token together.
+    """
+    marked: list[Part] = []
+    for is_text, group in itertools.groupby(parts, lambda part: isinstance(part, str)):
+        run = list(group)
+        marked += ["".join(map(str, run))] if is_text else run
+    texts = [at for at, part in enumerate(marked) if isinstance(part, str)]
+    for at in texts:
+        cut = TEXT_OPEN + TEXT_CLOSE if at != texts[-1] else ""
+        marked[at] = _mark_text(str(marked[at]), pattern) + cut
+    return tuple(marked)
 
 
 def _mark_value(value: Any, pattern: re.Pattern[str]) -> Any:
