@@ -15,7 +15,6 @@ from typing import Any
 
 import torch
 import transformers
-from jinja2.exceptions import TemplateError
 from transformers.utils import logging as transformers_logging
 
 from confkv_agents.errors import ConfigError, ModelError, ModelNotFoundError, UnsupportedModelError
@@ -136,6 +135,8 @@ def load_model(name: str, *, revision: str | None = None, dtype: str = "auto", d
         raise ModelNotFoundError(
             f"model {name!r} lacks weights or tokenizer files, or they cannot be fetched now: {_line(error)}"
         ) from error
+    except Exception as error:  # files of any content, and libraries of many kinds of errors
+        raise ModelError(f"model {name!r} cannot be loaded: {type(error).__name__}: {_line(error)}") from error
     return prepare_model(name, model, tokenizer, processor)
 
 
@@ -207,6 +208,8 @@ def _config(name: str, source: str, options: dict[str, Any]) -> Any:
     try:
         return transformers.AutoConfig.from_pretrained(source, **options)
     except OSError as error:
+        if Path(source).is_dir():
+            raise ModelError(f"the config.json of model {name!r} cannot be read: {_line(error)}") from error
         raise ModelNotFoundError(
             f"model {name!r} is no local folder, is not in the local hub cache, and cannot be fetched from "
             f"the hub (it does not exist there, is private, or this machine is offline): {_line(error)}"
@@ -216,6 +219,8 @@ def _config(name: str, source: str, options: dict[str, Any]) -> Any:
             f"model {name!r} has a configuration that transformers {transformers.__version__} does not know, "
             f"or needs code from its repository, which is never run: {_line(error)}"
         ) from error
+    except Exception as error:  # a file of any content
+        raise ModelError(f"the config.json of model {name!r} is not usable: {_line(error)}") from error
 
 
 def _processor(name: str, source: str, options: dict[str, Any]) -> Any:
@@ -320,7 +325,7 @@ def _turn_end_ids(loaded: LoadedModel) -> frozenset[int]:
     messages = [{"role": role, "content": wrap(text)} for role, text in turns]
     try:
         text = loaded.tokenizer.apply_chat_template(messages, chat_template=template, tokenize=False)
-    except (TemplateError, TypeError):
+    except Exception:  # noqa: BLE001 - a template is a program; the first conversation tells what is wrong with it
         return frozenset()
     ids = loaded.tokenizer.encode(text.rpartition(marker)[2].lstrip(), add_special_tokens=False)
     special = {index for index, token in loaded.tokenizer.added_tokens_decoder.items() if token.special}

@@ -114,3 +114,22 @@ def test_a_processor_that_needs_a_missing_package_names_it(tmp_path: Path, monke
     monkeypatch.setattr(loading.transformers.AutoProcessor, "from_pretrained", missing)
     with pytest.raises(ModelError, match="torchvision and num2words"):
         load_model(path)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("config.json", "{bad", "config.json of model .* cannot be read"),
+        ("config.json", '{"model_type": "llama", "vocab_size": "x"}', "config.json of model .* is not usable"),
+        ("config.json", '{"model_type": "llama", "num_attention_heads": 0}', "config.json of model .* is not usable"),
+        ("model.safetensors", "no weights", "cannot be loaded"),
+        ("tokenizer.json", "{}", "cannot be loaded"),
+    ],
+)
+def test_a_damaged_file_is_told_as_a_model_that_cannot_be_loaded(
+    tmp_path: Path, file: str, content: str, said: str
+) -> None:
+    folder = saved(tiny_llama(), tmp_path)
+    (tmp_path / file).write_text(content)
+    with pytest.raises(ModelError, match=said):
+        load_model(folder)
