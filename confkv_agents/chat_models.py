@@ -142,8 +142,9 @@ class ChatConfKV(BaseChatModel):
         `model.drop_session("name")` forgets it.
 
     Memory bound:
-        Conversations that were not used for longest are forgotten first when `kv_memory` would be exceeded. A
-        prompt that cannot fit raises `ChatPromptTooLongError` before it is read.
+        The eight conversations used last are kept. With `kv_memory`, those not used for longest are forgotten
+        when it would be exceeded, and a prompt that cannot fit raises `ChatPromptTooLongError` before it is
+        read.
     """
 
     model_config = ConfigDict(
@@ -265,7 +266,7 @@ class ChatConfKV(BaseChatModel):
         return self._engine().kv_bytes
 
     def close(self) -> None:
-        """Stop the engine and free the weights; a later call of any chat model loads them again."""
+        """Stop the engine and free the weights; a later call of a chat model named by `model` loads them again."""
         self._engine().close()
 
     # ---- LangChain's interface
@@ -394,7 +395,8 @@ class ChatConfKV(BaseChatModel):
         if tools:
             raise NotImplementedError("ChatConfKV does not put tools into the prompt yet")
         with langchain_errors_raised():
-            return self._engine().count_tokens(to_turns(messages, self._access), self.chat_template_kwargs)
+            turns = to_turns(messages, self._access)
+            return self._engine().count_tokens(turns, self.chat_template_kwargs, self.sanitize_control_tokens)
 
     @property
     def _llm_type(self) -> str:
@@ -420,7 +422,8 @@ class ChatConfKV(BaseChatModel):
             "chat_template_kwargs",
             "sanitize_control_tokens",
         )
-        return {name: getattr(self, name) for name in names} | {"kv": None if self.kv is None else repr(self.kv)}
+        params = {name: getattr(self, name) for name in names} | {"kv": None if self.kv is None else repr(self.kv)}
+        return params if self.engine is None else params | {"engine": self.engine.identity}
 
     def _get_llm_string(self, stop: list[str] | None = None, **kwargs: Any) -> str:
         """Key of LangChain's answer cache; the session's name does not change an answer."""

@@ -391,3 +391,12 @@ def test_a_folder_with_a_vision_model_takes_pictures(tmp_path: Path) -> None:
     assert loaded.takes_pictures
     assert model.invoke([HumanMessage([picture_block("red")])]).text  # type: ignore[list-item]
     model.close()
+
+
+def test_two_models_of_one_name_share_no_cached_answer() -> None:
+    cache, one, other = InMemoryCache(), tiny_llama(seed=1), tiny_llama(seed=2)
+    models = [ChatConfKV.from_model(each.model, each.tokenizer, cache=cache, max_tokens=5) for each in (one, other)]
+    assert models[0].model == models[1].model
+    answers = [model.invoke("Hi").content for model in models]
+    assert answers[0] != answers[1]
+    assert [model.invoke("Hi").content for model in models] == answers

@@ -12,6 +12,9 @@ import logging
 import queue
 import threading
 import time
+import traceback
+import uuid
+import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -23,7 +26,7 @@ from confkv_agents.engine.job import Job
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.request import Request, Result, Returned, Stream
 from confkv_agents.engine.session import SessionInfo, SessionStore
-from confkv_agents.errors import ConfKVError, EngineClosedError, EngineTimeoutError
+from confkv_agents.errors import ConfKVError, EngineClosedError, EngineTimeoutError, ModelError
 
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig, ConfKVCache
@@ -54,6 +57,7 @@ class Engine:
         on_close: Callable[[Engine], None] | None = None,
     ):
         self.name = name
+        self.identity = uuid.uuid4().hex  # a name tells two models loaded by hand not apart
         self._load = load
         self._max_active = max_active
         self._on_close = on_close
@@ -61,6 +65,7 @@ class Engine:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._unfinished: weakref.WeakSet[Stream] = weakref.WeakSet()  # whoever waits holds his stream
         self._waiting: deque[Stream] = deque()
         self._active: deque[Job] = deque()
         self._blocked: Job | None = None  # the request that waits for memory, its prompt encoded
@@ -121,9 +126,11 @@ class Engine:
         """Load the model now, if it is not loaded, and return it."""
         return self.call(lambda loaded, encoder: loaded)
 
-    def count_tokens(self, turns: tuple[Turn, ...], template_vars: dict[str, Any] | None = None) -> int:
+    def count_tokens(
+        self, turns: tuple[Turn, ...], template_vars: dict[str, Any] | None = None, sanitize: bool = True
+    ) -> int:
         """Exact number of tokens of a conversation's prompt, template and pictures included."""
-        return self.call(lambda loaded, encoder: len(encoder.encode(turns, template_vars or {}).ids))
+        return self.call(lambda loaded, encoder: len(encoder.encode(turns, template_vars or {}, sanitize).ids))
 
     def text_ids(self, text: str) -> list[int]:
         """Token ids of plain text."""
@@ -144,11 +151,16 @@ class Engine:
 
     @property
     def closed(self) -> bool:
-        """Whether `close` was called."""
-        return self._closed
+        """Whether it answers no more: `close` was called, or its thread ended (as in a forked process)."""
+        return self._closed or (self._thread is not None and not self._thread.is_alive())
 
-    def close(self) -> None:
-        """Stop the thread, fail what waits or runs, free model and sessions; a second time does nothing."""
+    def close(self, timeout: float | None = None) -> None:
+        """Stop the thread, fail what waits or runs, free model and sessions; a second time does nothing.
+
+        Args:
+            timeout: Most seconds to wait for the thread, which a model that is loading cannot leave; `None` is
+                no bound.
+        """
         with self._lock:
             already, self._closed = self._closed, True
             thread = self._thread
@@ -156,7 +168,7 @@ class Engine:
             return
         self._inbox.put(None)
         if thread is not None and thread is not threading.current_thread():
-            thread.join()
+            thread.join(timeout)
         if self._on_close is not None:
             self._on_close(self)
 
@@ -168,8 +180,9 @@ class Engine:
 
     def _submit(self, stream: Stream) -> Stream:
         with self._lock:
-            if self._closed:
+            if self.closed:
                 raise EngineClosedError(f"engine {self.name!r} is closed; make a new one")
+            self._unfinished.add(stream)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name=f"confkv-engine-{self.name}", daemon=True)
                 self._thread.start()
@@ -179,7 +192,7 @@ class Engine:
     def _idle_forever(self) -> bool:
         """Whether nothing was ever asked of the engine, so that looking would load the model for nothing."""
         with self._lock:
-            return self._closed or self._thread is None
+            return self.closed or self._thread is None
 
     def _wake(self) -> None:
         self._inbox.put(None)
@@ -198,12 +211,16 @@ class Engine:
     # ---- the engine's thread
 
     def _run(self) -> None:
+        reason = "it was closed"
         try:
             while self._take_in():
                 self._start_waiting()
                 self._step_one()
+        except BaseException as error:  # nobody else is there to tell those who wait
+            logger.exception("the thread of engine %r ended", self.name)
+            reason = f"its thread failed ({type(error).__name__}: {error})"
         finally:
-            self._end_all()
+            self._end_all(reason)
 
     def _take_in(self) -> bool:
         """Move what arrived to the waiting line, blocking while there is nothing to do; False when closed."""
@@ -251,7 +268,7 @@ class Engine:
                 if not job.admit(alone=not self._active):
                     self._blocked, self._freed = job, False
                     return False
-        except Exception as error:  # noqa: BLE001 - whatever went wrong is raised where the caller waits
+        except BaseException as error:  # noqa: BLE001 - whatever went wrong is raised where the caller waits
             self._fail(stream, error)
             return True
         self._active.append(job)
@@ -269,8 +286,9 @@ class Engine:
         except EngineTimeoutError as error:
             job.abandon(consistent=True)
             self._fail(job.stream, error)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong is raised where the caller waits
+        except BaseException as error:  # noqa: BLE001 - whatever went wrong is raised where the caller waits
             job.abandon(consistent=False)
+            traceback.clear_frames(error.__traceback__)  # an error that is kept must not keep a cache alive
             self._fail(job.stream, error)
         else:
             if not done:
@@ -281,7 +299,7 @@ class Engine:
         try:
             loaded, encoder = self._ready()
             value = stream.request(loaded, encoder)
-        except Exception as error:  # noqa: BLE001 - whatever went wrong is raised where the caller waits
+        except BaseException as error:  # noqa: BLE001 - whatever went wrong is raised where the caller waits
             self._fail(stream, error)
         else:
             stream.put(Returned(value), last=True)
@@ -289,8 +307,8 @@ class Engine:
     def _ready(self) -> tuple[LoadedModel, PromptEncoder]:
         if self._loaded is None or self._encoder is None:
             started = time.monotonic()
-            self._loaded = self._load()
-            self._encoder = PromptEncoder(self._loaded)
+            loaded = self._load()
+            self._loaded, self._encoder = loaded, PromptEncoder(loaded)
             logger.info("model %s is loaded after %.1f s", self.name, time.monotonic() - started)
         return self._loaded, self._encoder
 
@@ -298,6 +316,8 @@ class Engine:
         return name is not None and any(session.busy and session.name == name for session in self._store)
 
     def _end_waiting(self, stream: Stream) -> None:
+        if self._blocked is not None and self._blocked.stream is stream:
+            self._blocked = None
         if stream.cancelled:
             self._fail(stream, EngineClosedError("the request was cancelled before it started"))
         else:
@@ -309,26 +329,24 @@ class Engine:
                 ),
             )
 
-    @staticmethod
-    def _fail(stream: Stream, error: Exception) -> None:
+    def _fail(self, stream: Stream, error: BaseException) -> None:
         if not isinstance(error, ConfKVError):
             logger.debug("request %d failed", stream.number, exc_info=error)
+        if not isinstance(error, Exception):  # such as SystemExit, which must not end the caller's process
+            cause, kind = error, type(error).__name__
+            error = ModelError(f"model {self.name!r} was interrupted by {kind} at this request ({cause}); ask again")
+            error.__cause__ = cause
         stream.put(error, last=True)
 
-    def _end_all(self) -> None:
+    def _end_all(self, reason: str) -> None:
         """Fail whatever is left and let go of model and sessions."""
         with self._lock:
             self._closed = True
-        closed = EngineClosedError(f"engine {self.name!r} was closed before the request ended")
-        for job in self._active:
-            self._fail(job.stream, closed)
+            left = [stream for stream in self._unfinished if not stream.finished]
+        for stream in left:
+            self._fail(stream, EngineClosedError(f"engine {self.name!r} did not end the request: {reason}"))
         self._active.clear()
-        while not self._inbox.empty():
-            stream = self._inbox.get()
-            if stream is not None:
-                self._waiting.append(stream)
-        for stream in self._waiting:
-            self._fail(stream, closed)
         self._waiting.clear()
-        self._loaded = self._encoder = None
+        self._inbox = queue.SimpleQueue()
+        self._loaded = self._encoder = self._blocked = None
         self._store = SessionStore(self._new_cache)

@@ -121,6 +121,9 @@ class Job:
         if not consistent:
             self._store.discard(self._session)
         self._store.release(self._session)
+        self._session = self._logits = None  # whoever keeps the error keeps this job
+        self._match = Match()
+        self._features.clear()
 
     @property
     def session(self) -> Session:
@@ -244,6 +247,8 @@ class Job:
     def _finish(self, reason: FinishReason) -> bool:
         self._emit(self._stops.push(self._detokenizer.flush()))
         self._emit(self._stops.flush())
+        if self._unsent:  # of tokens without text of their own, such as the one that ends the turn
+            self.stream.put(Delta("", tuple(self._unsent)))
         if self._stops.found is not None and reason == "length":
             reason = "stop"
         session, match = self.session, self._match

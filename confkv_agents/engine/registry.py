@@ -12,6 +12,7 @@ from confkv_agents.engine.loading import EMBEDDED, load_model
 
 _ENGINES: dict[tuple[str, ...], Engine] = {}
 _LOCK = threading.Lock()
+_EXIT_SECONDS = 10.0  # at the end of the process; a download must not hold it
 
 
 def get_engine(model: str, *, revision: str | None = None, dtype: str = "auto", device_map: Any = None) -> Engine:
@@ -36,12 +37,17 @@ def get_engine(model: str, *, revision: str | None = None, dtype: str = "auto", 
         return engine
 
 
-def close_engines() -> None:
-    """Close every engine that `get_engine` made; their threads have ended when this returns."""
+def close_engines(timeout: float | None = None) -> None:
+    """Close every engine that `get_engine` made; their threads have ended when this returns.
+
+    Args:
+        timeout: Most seconds to wait for each thread, which a model that is loading cannot leave; `None` is no
+            bound.
+    """
     with _LOCK:
         engines = list(_ENGINES.values())
     for engine in engines:
-        engine.close()
+        engine.close(timeout)
 
 
 def _forget(engine: Engine) -> None:
@@ -58,4 +64,4 @@ def _identity(model: str) -> str:
     return str(path.resolve()) if path.exists() else model
 
 
-atexit.register(close_engines)
+atexit.register(close_engines, _EXIT_SECONDS)

@@ -171,6 +171,11 @@ class Stream:
         return self._cancelled.is_set()
 
     @property
+    def finished(self) -> bool:
+        """Whether the engine has delivered the last event."""
+        return self._finished.is_set()
+
+    @property
     def deadline(self) -> float | None:
         """Time on the monotonic clock after which the request fails."""
         timeout = getattr(self.request, "timeout", None)

@@ -106,10 +106,12 @@ class SessionStore:
     Args:
         make_cache: Makes an empty cache of a configuration.
         snapshots: How many snapshots a session keeps.
+        sessions: How many sessions are kept while no bound of bytes asks for fewer; running ones always are.
     """
 
-    def __init__(self, make_cache: Callable[[CacheConfig], ConfKVCache], snapshots: int = 2):
+    def __init__(self, make_cache: Callable[[CacheConfig], ConfKVCache], snapshots: int = 2, sessions: int = 8):
         self._make_cache = make_cache
+        self._keep_sessions = sessions
         self._keep_snapshots = snapshots
         self._sessions: list[Session] = []
         self._clock = itertools.count(1)
@@ -170,6 +172,7 @@ class SessionStore:
         session.snapshots = [snapshot for snapshot in session.snapshots if snapshot.length <= match.reused]
         session.busy = True
         session.last_used = next(self._clock)
+        self._evict_surplus()
         return session
 
     def release(self, session: Session) -> None:
@@ -231,6 +234,13 @@ class SessionStore:
             while keep.snapshots and self.claimed + needed > bound:
                 keep.snapshots.pop(0)
         return self.claimed + needed <= bound
+
+    def _evict_surplus(self) -> None:
+        """Forget the idle sessions not used for longest, until there are no more than are kept."""
+        idle = sorted((one for one in self._sessions if not one.busy), key=lambda one: one.last_used)
+        for session in idle[: max(0, len(self._sessions) - self._keep_sessions)]:
+            logger.info("session %s is evicted: more than %d sessions", session.name, self._keep_sessions)
+            self._sessions.remove(session)
 
     def drop(self, name: str | None = None) -> int:
         """Forget the idle sessions of a name, or all idle ones; returns how many."""

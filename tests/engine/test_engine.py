@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -420,3 +423,113 @@ def test_a_model_without_a_chat_template_is_refused_at_the_first_chat() -> None:
     loaded = tiny_llama(None)
     with Engine(lambda: loaded) as engine, pytest.raises(PromptError, match="no chat template"):
         engine.run(request(user("Hi")))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit(), MemoryError("full")])
+def test_whatever_ends_loading_reaches_everybody_who_waits_and_the_engine_goes_on(
+    loaded: LoadedModel, error: BaseException
+) -> None:
+    entered, go_on, failures = threading.Event(), threading.Event(), [error, error, error]
+
+    def load() -> LoadedModel:
+        entered.set()
+        assert go_on.wait(60)
+        if failures:
+            raise failures.pop()
+        return loaded
+
+    def count(engine: Engine) -> None:
+        with contextlib.suppress(ModelError, MemoryError):
+            engine.text_ids("x")
+
+    with Engine(load, "tiny") as engine:
+        waiting = [engine.submit(request(user("a"))), engine.submit(request(user("b")))]
+        assert entered.wait(60)
+        counting = threading.Thread(target=count, args=(engine,))
+        counting.start()
+        go_on.set()
+        expected = type(error) if isinstance(error, Exception) else ModelError
+        for stream in waiting:
+            with pytest.raises(expected):
+                list(stream)
+        counting.join(60)
+        assert not counting.is_alive()
+        failures.clear()
+        assert engine.run(request(user("c"))).tokens_generated == 6
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+def test_whatever_interrupts_a_step_fails_that_request_only(loaded: LoadedModel, error: BaseException) -> None:
+    forward, failures = loaded.model.forward, [error]
+
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return forward(*args, **kwargs)
+
+    loaded.model.forward = interrupted
+    with Engine(lambda: loaded, "tiny") as engine:
+        with pytest.raises(ModelError, match=f"interrupted by {type(error).__name__}") as caught:
+            engine.run(request(user("Hi")))
+        assert caught.value.__cause__ is error
+        assert engine.sessions() == []
+        assert engine.run(request(user("Hi"))).tokens_generated == 6
+
+
+def test_a_thread_that_ends_by_itself_fails_everybody_and_closes_the_engine(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine.load()
+
+    def broken() -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(engine, "_start_waiting", broken)
+    with pytest.raises(EngineClosedError, match="a bug"):
+        engine.run(request(user("Hi")))
+    assert engine.closed
+    with pytest.raises(EngineClosedError):
+        engine.submit(request(user("Hi")))
+
+
+def test_an_engine_whose_thread_is_gone_says_that_it_is_closed(engine: Engine) -> None:
+    engine.load()
+    gone = threading.Thread(target=lambda: None)
+    gone.start()
+    gone.join()
+    thread, engine._thread = engine._thread, gone  # as after a fork, which takes no other thread along
+    try:
+        assert engine.closed and engine.sessions() == []
+        with pytest.raises(EngineClosedError):
+            engine.run(request(user("Hi")))
+    finally:
+        engine._thread = thread
+
+
+def test_an_error_that_is_kept_holds_no_cache(loaded: LoadedModel) -> None:
+    forward, caches = loaded.model.forward, []
+
+    def failing(*args: Any, **kwargs: Any) -> Any:
+        caches.append(weakref.ref(kwargs["cache"]))
+        forward(*args, **kwargs)
+        raise ValueError("broken")
+
+    loaded.model.forward = failing
+    with Engine(lambda: loaded, "tiny") as engine, pytest.raises(ValueError, match="broken") as caught:
+        engine.run(request(user("Hi")))
+    gc.collect()
+    assert caught.value.__traceback__ is not None and caches[0]() is None
+
+
+def test_conversations_beyond_the_last_eight_are_forgotten(engine: Engine) -> None:
+    names = [engine.run(request(user(letter * 30), session=letter)).session for letter in "abcdefghijkl"]
+    assert [info.name for info in engine.sessions()] == names[:-9:-1]
+
+
+def test_a_stream_carries_every_tokens_log_probability(engine: Engine, loaded: LoadedModel) -> None:
+    script(loaded, ["hi"])
+    *events, result = engine.submit(request(user("x"), logprobs=True))
+    streamed = [entry for event in events if isinstance(event, Delta) for entry in event.logprobs]
+    assert tuple(streamed) == result.logprobs
+    assert [entry.token_id for entry in streamed] == list(result.token_ids)
+    assert result.token_ids[-1] == loaded.tokenizer.eos_token_id
