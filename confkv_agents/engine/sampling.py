@@ -78,7 +78,8 @@ class Sampler:
             return logits.argmax()
         if self._generator is None:
             self._generator = self._new_generator(logits.device)
-        scores = logits.float() / self._config.temperature
+        scores = logits.float()
+        scores = (scores - scores.amax()) / self._config.temperature  # of no effect, but safe at the least temperature
         probabilities = scores.softmax(-1)
         order: torch.Tensor | None = None
         top_k, top_p = self._config.top_k, self._config.top_p

@@ -61,3 +61,8 @@ def test_logprobs_are_of_the_raw_distribution() -> None:
 def test_impossible_settings_are_refused(bad: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
         SamplingConfig(**bad)  # type: ignore[arg-type]
+
+
+def test_the_least_temperature_chooses_the_likeliest_token() -> None:
+    logits = torch.tensor([1.0, 30.0, -5.0])
+    assert int(Sampler(SamplingConfig(temperature=1e-40, seed=1)).choose(logits)) == 1
