@@ -45,6 +45,7 @@ class BoundedBank(Bank):
         self._columns: torch.Tensor | None = None
         self._calibrated = self.policy.int8_share == 0
         self._folded = True
+        self._one_query: torch.Tensor | None = None
 
     # ------------------------------------------------------------------ sizes
 
@@ -67,8 +68,8 @@ class BoundedBank(Bank):
 
     def tensors(self) -> list[torch.Tensor]:
         """Stores of all layers, the slot table and the list of free slots."""
-        held = [*self.stores.tensors(), self.amplitude_known]
-        return held if self.free is None else [*held, self.free]
+        others = (self.amplitude_known, self.free, self._one_query)
+        return self.stores.tensors() + [tensor for tensor in others if tensor is not None]
 
     # ------------------------------------------------------------------ one forward
 
@@ -217,6 +218,11 @@ class BoundedBank(Bank):
         policy = self.policy
         if not policy.needs_mass:
             return None
+        if length == 1 and real is None:
+            if self._one_query is None or self._one_query.shape[0] != self.rows:
+                share = 1.0 - policy.decay if policy.normalized_mass and policy.decay < 1.0 else 1.0
+                self._one_query = torch.full((self.rows, 1), share, device=self.device)
+            return self._one_query
         if real is None:
             after = torch.arange(length - 1, -1, -1, device=self.device).expand(self.rows, -1)
         else:

@@ -116,6 +116,7 @@ class DenseStore:
         self.slots = slots
         self.keys = allocate(rows, heads, slots, width, dtype=like.dtype, device=like.device)
         self.values = torch.zeros_like(self.keys)
+        self._base: torch.Tensor | None = None
 
     def write(self, index: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> None:
         """Write `keys, values [B, H, n, D]` to the slots `index [B, H, n]`."""
@@ -131,8 +132,9 @@ class DenseStore:
     def _flat(self, index: torch.Tensor) -> torch.Tensor:
         """Return slots `index [B, H, 1]` as rows of `[B * H * slots, D]`."""
         rows, heads = index.shape[:2]
-        base = torch.arange(0, rows * heads * self.slots, self.slots, device=index.device)
-        return base + index.reshape(-1)
+        if self._base is None:
+            self._base = torch.arange(0, rows * heads * self.slots, self.slots, device=index.device)
+        return self._base + index.reshape(-1)
 
     def read(self, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return copies of the keys and values at `index [B, H, n]`."""
@@ -149,12 +151,14 @@ class DenseStore:
 
     def tensors(self) -> list[torch.Tensor]:
         """Return every tensor held."""
-        return [self.keys, self.values]
+        held = [self.keys, self.values]
+        return held if self._base is None else [*held, self._base]
 
     def select_rows(self, rows: torch.Tensor) -> None:
         """Keep the rows given, in that order."""
         rows = rows.to(self.keys.device)
         self.keys, self.values = self.keys.index_select(0, rows), self.values.index_select(0, rows)
+        self._base = None
 
 
 class Int8Store:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tiny import FAMILIES, make_model
+from tiny import CORE, FAMILIES, make_model
 from transformers import PreTrainedModel
 
 from confkv_agents.cache import attach
@@ -30,3 +30,16 @@ def stock(family) -> PreTrainedModel:
 @pytest.fixture(scope="session")
 def model(family) -> PreTrainedModel:
     return attach(make_model(family))
+
+
+def pytest_collection_modifyitems(config, items):
+    """Run every policy on the core families, and on the others those that together use every part of the cache."""
+    dropped = []
+    for item in items:
+        values = getattr(item, "callspec", None) and item.callspec.params
+        if not values or values.get("family", CORE[0]) in CORE:
+            continue
+        if values.get("policy", "confkv") not in ("full", "confkv") or values.get("dtype") == torch.float16:
+            dropped.append(item)
+    config.hook.pytest_deselected(items=dropped)
+    items[:] = [item for item in items if item not in set(dropped)]

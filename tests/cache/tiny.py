@@ -42,6 +42,7 @@ VISION = {
     "image_size": 32,
     "patch_size": 8,
 }
+CORE = ("llama", "gemma3_text", "smolvlm")  # plain, with sliding layers, with pictures
 SEEING = ("smolvlm", "idefics3", "llava_onevision")
 FAMILIES = ("llama", "qwen2", "qwen3", "mistral", "phi3", "gemma3_text", *SEEING)
 
