@@ -1,8 +1,8 @@
 """The command `confkv-agent`.
 
 Only this file knows of exit codes: 0 the episode ran, whatever its success; 1 the environment failed under
-it; 2 the input is wrong, said in one line on standard error; 130 stopped by Ctrl-C, 143 by a termination
-signal. Everything heavy is imported where it is used, so that `--help` is instant.
+it (the site, the browser, the disk); 2 the input is wrong, said in one line on standard error; 130 stopped by
+Ctrl-C, 143 by a termination signal. Everything heavy is imported where it is used, so that `--help` is instant.
 """
 
 from __future__ import annotations
@@ -18,12 +18,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
-import typer
+try:
+    import typer
 
-from confkv_agents import __version__
-from confkv_agents.errors import ConfigError, ConfKVError
-from confkv_agents.evaluation.bench.commands import bench_app
+    from confkv_agents import __version__
+    from confkv_agents.errors import ConfigError, ConfKVError
+    from confkv_agents.evaluation.bench.commands import bench_app
+except KeyboardInterrupt:  # on a busy machine this takes seconds; `main` answers all later ones
+    sys.stderr.write("stopped\n")
+    sys.exit(130)
 
 app = typer.Typer(
     help="Local multimodal web agents whose KV cache spends memory where the model is unsure.",
@@ -209,10 +214,18 @@ def _site_urls(pairs: Sequence[str]) -> dict[str, str]:
     sites = {}
     for pair in pairs:
         name, equals, url = pair.partition("=")
-        if not equals or not name.strip() or not url.startswith(("http://", "https://")):
+        if not equals or not name.strip() or not _is_address(url.strip()):
             raise ConfigError(f"--site {pair!r}: write name=url, such as shop=http://127.0.0.1:8000")
         sites[name.strip()] = url.strip()
     return sites
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is no number, brackets that do not match
+        return False
 
 
 def _handle_signals() -> None:
@@ -242,11 +255,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    _handle_signals()
     # Read when torch is imported: its waiting threads sleep, where spinning ones slow each other on a busy machine.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    command: Any = typer.main.get_command(app)
     try:
+        _handle_signals()
+        command: Any = typer.main.get_command(app)
         code = command.main(
             args=list(arguments) if arguments is not None else None,
             prog_name="confkv-agent",
@@ -258,6 +271,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         else:
             typer.echo(f"error: {_one_line(error)}", err=True)
         return EXIT_BAD_INPUT
+    except OSError as error:  # a full disk, a folder that vanished: what no check before could see
+        logging.getLogger(__name__).debug("the surroundings failed", exc_info=True)
+        typer.echo(f"error: {_one_line(error)}", err=True)
+        return EXIT_FAILED
     except _Terminated as error:
         typer.echo("stopped", err=True)
         return 128 + error.number

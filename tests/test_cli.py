@@ -130,6 +130,9 @@ def test_broken_json_is_named_with_line_and_column(capfd: pytest.CaptureFixture[
         (["--task", "shop/read_sku", "--timeout", "nan"], ["timeout"]),
         (["--task", "shop/read_sku", "--site", "shop"], ["--site 'shop'", "name=url"]),
         (["--task", "shop/read_sku", "--site", "shop=ftp://x"], ["--site", "name=url"]),
+        (["--task", "shop/read_sku", "--site", "shop=http://"], ["--site", "name=url"]),
+        (["--task", "shop/read_sku", "--site", "shop=http://x:many"], ["--site", "name=url"]),
+        (["--task", "shop/read_sku", "--site", "shop=http://[x"], ["--site", "name=url"]),
         (["--task", "shop/read_sku", "--dialect", "klingon"], ["klingon", "vwa", "webarena"]),
         (["--task", "shop/read_sku", "--pictures", "all"], ["pictures", "marked"]),
         (["--task", "a" * 5000], ["path 'aaa", "File name too long"]),
@@ -152,6 +155,26 @@ def test_bad_input_is_one_clear_line(
     for word in words:
         assert word in err
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_full_disk_is_one_line_and_no_bad_input():
+    if not Path("/dev/full").exists():
+        pytest.skip("only Linux has /dev/full")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*COMMAND, "tasks", "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "error: [Errno 28] No space left on device\n"
+
+
+def test_a_current_folder_that_is_gone_is_one_line(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    code, out, err = run(capfd, "run", "--task", str(TASK))
+    assert (code, out) == (2, "")
+    assert err == "error: cannot make the folder runs: the current folder is gone\n"
 
 
 @pytest.mark.parametrize("below", ["", "sub", "sub/deeper"])
@@ -232,6 +255,42 @@ def test_a_missing_model_is_named(capfd: pytest.CaptureFixture[str], tmp_path: P
     assert not (tmp_path / "runs").exists()
 
 
+@pytest.mark.parametrize(
+    ("template", "spoil", "words"),
+    [
+        (None, False, ["no chat template"]),
+        ("{% for %}", False, ["chat template", "refuses"]),
+        ("{{ messages }}", True, ["cannot be loaded", "SafetensorError"]),
+    ],
+    ids=["no template", "broken template", "broken weights"],
+)
+def test_a_model_that_cannot_chat_is_one_line_before_a_browser_starts(
+    capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    template: str | None,
+    spoil: bool,
+    words: list[str],
+):
+    from tests.engine.tiny import tiny_llama
+
+    loaded = tiny_llama(template)
+    loaded.model.save_pretrained(tmp_path / "model")
+    loaded.tokenizer.save_pretrained(tmp_path / "model")
+    if spoil:
+        (tmp_path / "model" / "model.safetensors").write_bytes(b"garbage" * 100)
+    capfd.readouterr()
+    monkeypatch.undo()
+    monkeypatch.setattr("confkv_agents.web.browser.Browser._ensure", None)
+    arguments = ["--task", str(TASK), "--model", str(tmp_path / "model"), "--out", str(tmp_path / "runs")]
+    code, out, err = run(capfd, "run", *arguments)
+    assert (code, out) == (2, "")
+    for word in words:
+        assert word in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
+
+
 def test_missing_weights_say_how_to_fetch_them(
     capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -293,6 +352,18 @@ def test_help_is_instant_and_loads_nothing_heavy():
     assert done.returncode == 0, done.stderr
     for command in ("run", "report", "weights", "browser", "tasks", "site"):
         assert command in done.stdout
+
+
+def test_ctrl_c_while_the_command_is_still_being_loaded_shows_no_traceback(tmp_path: Path):
+    (tmp_path / "typer.py").write_text("raise KeyboardInterrupt")
+    done = subprocess.run(
+        [*COMMAND, "--help"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "stopped\n")
 
 
 def test_the_version_and_no_arguments(capfd: pytest.CaptureFixture[str]):

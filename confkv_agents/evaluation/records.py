@@ -299,7 +299,10 @@ def require_writable(folder: Path) -> None:
     Raises:
         RecordError: It or what stands in its place is a file, or may not be written.
     """
-    place = folder.absolute()
+    try:
+        place = folder.absolute()
+    except OSError as error:
+        raise RecordError(f"cannot make the folder {folder}: the current folder is gone") from error
     while not os.path.lexists(place) and place != place.parent:
         place = place.parent
     if not place.is_dir():

@@ -205,9 +205,11 @@ def _make_model(options: RunOptions, cache: Any) -> Any:
 
 
 def _load(model: Any, name: str) -> None:
-    """Load the weights, so that what is wrong with a model's files is found before anything runs."""
+    """Load weights and chat template, so that what is wrong with a model's files is found before anything runs."""
+    from langchain_core.messages import HumanMessage
+
     try:
-        model.get_token_ids("")
+        model.get_num_tokens_from_messages([HumanMessage("Hello")])
     except (ConfKVError, MemoryError):
         raise
     except Exception as error:  # whatever libraries raise on files that are cut, mixed up or of another format

@@ -145,8 +145,15 @@ class SiteServer:
             PluginError: `site.py` fails to load or lacks `create_app`.
             SiteError: The application raises, or does not answer in time.
         """
-        if self._server is not None:
-            return self.url
+        if self._server is None:
+            try:
+                self._start()
+            except BaseException:  # Ctrl-C too leaves no folder behind
+                self.stop()
+                raise
+        return self.url
+
+    def _start(self) -> None:
         import uvicorn
 
         module = plugins.load_module(self._folder, f"envs.{self._folder.name}")
@@ -158,12 +165,10 @@ class SiteServer:
         try:
             app = create_app(self._data / "site.sqlite", self.seed)
         except Exception as error:
-            self.stop()
             raise SiteError(f"site {self.info.name!r} does not start: {error}") from error
         try:
             listener = socket.create_server(("127.0.0.1", self._port))
         except OSError as error:
-            self.stop()
             raise SiteError(f"port {self._port} cannot be used: {error.strerror or error}") from error
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, timeout_graceful_shutdown=1, lifespan="auto"
@@ -180,10 +185,8 @@ class SiteServer:
         deadline = time.monotonic() + START_DEADLINE
         while not is_healthy(self.url, 1.0):
             if time.monotonic() > deadline or not self._thread.is_alive():
-                self.stop()
                 raise SiteError(f"site {self.info.name!r} did not answer within {START_DEADLINE:.0f} s")
             time.sleep(0.02)
-        return self.url
 
     def reset(self, seed: int | None = None) -> None:
         """Restore the state that `seed` gives (default: the seed of the server)."""

@@ -57,6 +57,18 @@ def server(site: Path) -> Iterator[SiteServer]:
         yield running
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_a_start_that_is_cut_short_leaves_no_folder(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    (tmp_path / "t").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "t"))
+    (site / "site.py").write_text(f"def create_app(database, seed):\n    raise {error.__name__}")
+    with pytest.raises(KeyboardInterrupt if error is KeyboardInterrupt else SiteError):
+        SiteServer(site).start()
+    assert list((tmp_path / "t").iterdir()) == []
+
+
 def test_server_starts_resets_tells_its_state_and_stops(site: Path) -> None:
     server = SiteServer(site, seed=3)
     url = server.start()
