@@ -9,6 +9,7 @@ from confkv_agents.cache.attach import attach
 from confkv_agents.cache.cache import ConfKVCache
 from confkv_agents.cache.confidence import confidence
 from confkv_agents.cache.config import CacheConfig
+from confkv_agents.cache.persistence import load_cache, save_cache
 from confkv_agents.cache.policies import POLICIES, Policy
 from confkv_agents.cache.processor import ConfidenceProcessor
 from confkv_agents.cache.usage import CacheUsage
@@ -22,4 +23,6 @@ __all__ = [
     "Policy",
     "attach",
     "confidence",
+    "load_cache",
+    "save_cache",
 ]

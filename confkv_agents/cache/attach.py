@@ -15,7 +15,7 @@ from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from confkv_agents.cache.attention import Heads
-from confkv_agents.cache.cache import HANDLE, ConfKVLayer
+from confkv_agents.cache.layer import HANDLE, ConfKVLayer
 from confkv_agents.errors import UnsupportedModelError
 
 NAME = "confkv"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -82,6 +84,14 @@ class Bank(ABC):
     @abstractmethod
     def release_buffers(self) -> None:
         """Give back memory that only reading needs."""
+
+    @abstractmethod
+    def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """Return tensors and plain values that `restore` makes the same bank of; buffers must be released."""
+
+    @abstractmethod
+    def restore(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
+        """Take over what `state` returned, into a bank that was just made."""
 
     @abstractmethod
     def truncate(self, layers: int) -> None:
@@ -184,3 +194,21 @@ class GrowingBank(Bank):
     def truncate(self, layers: int) -> None:
         """Give up the layers from `layers` on."""
         self.stores, self.layers = self.stores[:layers], layers
+
+    def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """Keys and values of the tokens fed."""
+        tensors = {}
+        for layer, store in enumerate(self.stores):
+            if store is not None:
+                tensors[f"{layer}.keys"] = store.keys[:, :, : self.seen]
+                tensors[f"{layer}.values"] = store.values[:, :, : self.seen]
+        return tensors, {"seen": self.seen}
+
+    def restore(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
+        """Take the tokens back in."""
+        self.seen = values["seen"]
+        for layer in range(self.layers):
+            store = DenseStore(tensors[f"{layer}.keys"].to(self.device), blocks_of(self.seen))
+            store.keys[:, :, : self.seen] = tensors[f"{layer}.keys"]
+            store.values[:, :, : self.seen] = tensors[f"{layer}.values"]
+            self.stores[layer] = store

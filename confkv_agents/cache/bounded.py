@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -378,3 +381,29 @@ class BoundedBank(Bank):
         self.free = None if self.free is None else self.free[:layers]
         self._columns = None if self._columns is None else self._columns[:layers]
         self.layers = layers
+
+    # ------------------------------------------------------------------ to and from a file
+
+    _ARRAYS = ("full_limit", "int8_limit", "full_count", "int8_count")
+    _VALUES = ("seen", "last_eviction", "cursor", "_calibrated")
+
+    def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """Everything but the reading buffer, which must be empty."""
+        self._fold_mass()
+        tensors = {**self.stores.state(), "amplitude_known": self.amplitude_known}
+        for name in ("free", "first_real"):
+            if getattr(self, name) is not None:
+                tensors[name] = getattr(self, name)
+        values = {name: getattr(self, name) for name in self._VALUES}
+        return tensors, values | {name: getattr(self, name).tolist() for name in self._ARRAYS}
+
+    def restore(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
+        """Take everything back."""
+        self.stores.restore(tensors)
+        self.amplitude_known.copy_(tensors["amplitude_known"])
+        for name in ("free", "first_real"):
+            setattr(self, name, tensors[name].to(self.device) if name in tensors else None)
+        for name in self._VALUES:
+            setattr(self, name, values[name])
+        for name in self._ARRAYS:
+            setattr(self, name, np.array(values[name], dtype=np.int64).reshape(self.layers, self.rows))

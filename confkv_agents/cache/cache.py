@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 from transformers import PreTrainedConfig
-from transformers.cache_utils import (
-    Cache,
-    CacheLayerMixin,
-    DynamicSlidingWindowLayer,
-    get_layer_types_and_kwargs,
-)
+from transformers.cache_utils import Cache, DynamicSlidingWindowLayer, get_layer_types_and_kwargs
 
 from confkv_agents.cache.attention import Heads
 from confkv_agents.cache.bank import Bank, GrowingBank
@@ -22,75 +17,11 @@ from confkv_agents.cache.bounded import BoundedBank
 from confkv_agents.cache.budget import BudgetSchedule
 from confkv_agents.cache.confidence import Smoother, confidence
 from confkv_agents.cache.config import CacheConfig
+from confkv_agents.cache.layer import ConfKVLayer
 from confkv_agents.cache.policies import POLICIES
 from confkv_agents.cache.processor import ConfidenceProcessor
 from confkv_agents.cache.usage import CacheUsage, held_bytes, token_bytes
 from confkv_agents.errors import CacheStateError, UnsupportedModelError
-
-HANDLE = "confkv"
-
-
-class ConfKVLayer(CacheLayerMixin):
-    """One full-attention layer: hands the attention function a handle and keeps the tokens in its cache's bank."""
-
-    is_compileable = False
-    is_croppable = False
-    supports_early_init = False
-    is_sliding = False
-
-    def __init__(self, cache: ConfKVCache, index: int) -> None:
-        super().__init__()
-        self.cache, self.index = cache, index
-
-    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
-        """Storage is made by the cache, when the first tokens of a bank come."""
-        self.is_initialized = True
-        self.batch_size = key_states.shape[0]
-
-    def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Take the new tokens' `[B, Hkv, Q, D]` keys and values; attention stores them."""
-        side_channel = kwargs.get("kwargs")
-        if side_channel is None:
-            raise UnsupportedModelError(
-                "this model's attention does not pass its keyword arguments to the cache, so attention "
-                "cannot reach the stored tokens; use the stock DynamicCache with it"
-            )
-        self.lazy_initialization(key_states, value_states)
-        self.cache.arrive(self, key_states)
-        side_channel[HANDLE] = self
-        return key_states, value_states
-
-    def attend(
-        self,
-        query: torch.Tensor,
-        keys: torch.Tensor,
-        values: torch.Tensor,
-        padding: torch.Tensor | None,
-        heads: Heads,
-    ) -> torch.Tensor:
-        """Attend to everything stored and store the new tokens; `[B, Hq, Q, D]` in, the same out."""
-        return self.cache.attend(self, query, keys, values, padding, heads)
-
-    def get_seq_length(self) -> int:
-        """Return the tokens fed so far, evicted ones included."""
-        return self.cache.seen
-
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Masks are over logical positions; our attention maps them to what is stored."""
-        return self.cache.seen + query_length, 0
-
-    def get_max_length(self) -> int:
-        """Return -1: a budget bounds memory, not length."""
-        return -1
-
-    def reset(self) -> None:
-        """Forget everything; the cache resets its banks."""
-        self.is_initialized = False
-
-    def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
-        """The cache reorders all its layers at once."""
 
 
 class ConfKVCache(Cache):
@@ -356,6 +287,63 @@ class ConfKVCache(Cache):
                 self.layers[index] = DynamicSlidingWindowLayer(sliding_window=layer.sliding_window)
             else:
                 layer.reset()
+
+    def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+        """Return tensors and plain values that `restore` makes the same cache of; releases the reading buffer.
+
+        Raises:
+            CacheStateError: If the last forward did not reach every layer.
+        """
+        if self._waiting:
+            raise CacheStateError("the last forward did not reach every layer; reset the cache instead of saving it")
+        self.compact()
+        tensors: dict[str, torch.Tensor] = {}
+        banks = []
+        for number, (bank, first) in enumerate(self._banks):
+            own, values = bank.state()
+            tensors |= {f"bank.{number}.{name}": tensor for name, tensor in own.items()}
+            shape = {"rows": bank.rows, "heads": bank.heads, "width": bank.width, "dtype": str(bank.dtype)}
+            banks.append({"first": first, "layers": bank.layers, **shape, "values": values})
+        sliding = {}
+        for index, layer in enumerate(self.layers):
+            if isinstance(layer, DynamicSlidingWindowLayer) and layer.keys is not None and layer.values is not None:
+                tensors |= {f"sliding.{index}.keys": layer.keys, f"sliding.{index}.values": layer.values}
+                sliding[str(index)] = layer.cumulative_length
+        values = {"seen": self.seen, "peak": self._peak, "means": self._schedule.means, "sliding": sliding}
+        return tensors, {**values, "banks": banks, "smoothed": self._smoother.values, "layers": len(self.layers)}
+
+    def restore(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
+        """Take over what `state` returned, into a cache that was just made for the same model.
+
+        Raises:
+            CacheStateError: If it belongs to a model of another shape.
+        """
+        if values["layers"] != len(self.layers):
+            raise CacheStateError(f"saved with {values['layers']} layers, but this model has {len(self.layers)}")
+        for number, each in enumerate(values["banks"]):
+            prefix = f"bank.{number}."
+            own = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+            device = next(iter(own.values())).device
+            shape = (each["rows"], each["heads"], 0, each["width"])
+            like = torch.empty(shape, dtype=getattr(torch, each["dtype"].removeprefix("torch.")), device=device)
+            bank: Bank = GrowingBank(like, each["layers"])
+            if self.policy.bounded:
+                bank = BoundedBank(like, each["layers"], self.policy)
+            bank.restore(own, each["values"])
+            self._banks.append((bank, each["first"]))
+        for index, length in values["sliding"].items():
+            layer = self.layers[int(index)]
+            assert isinstance(layer, DynamicSlidingWindowLayer)
+            layer.lazy_initialization(tensors[f"sliding.{index}.keys"], tensors[f"sliding.{index}.values"])
+            layer.keys, layer.values = tensors[f"sliding.{index}.keys"], tensors[f"sliding.{index}.values"]
+            layer.cumulative_length = length
+        self.seen, self._peak = values["seen"], values["peak"]
+        self._schedule.means = list(values["means"])
+        self._smoother.values = list(values["smoothed"])
+        self._confidence = list(values["smoothed"])
+        for layer in self.layers:
+            if isinstance(layer, ConfKVLayer) and self._banks:
+                layer.is_initialized, layer.batch_size = True, self._banks[0][0].rows
 
     # ------------------------------------------------------------------ rows
 

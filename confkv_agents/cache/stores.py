@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import torch
 
@@ -164,6 +164,25 @@ class Stores:
     @staticmethod
     def _fitting(order: torch.Tensor, slots: int, store: DenseStore | Int8Store) -> torch.Tensor:
         return order[..., : min(slots, store.slots)]
+
+    # ------------------------------------------------------------------ to and from a file
+
+    def state(self) -> dict[str, torch.Tensor]:
+        """Return what full and int8 tier and the slot table hold, by name; the reading buffer must be empty."""
+        named = {"position": self.table.position, "bias": self.table.bias, **self.table.carried}
+        for layer, store in enumerate(self.full):
+            named |= {f"full.{layer}.keys": store.keys, f"full.{layer}.values": store.values}
+        for layer, coded in enumerate(self.int8):
+            named |= {f"int8.{layer}.{name}": getattr(coded, name) for name in coded.FIELDS}
+        return named
+
+    def restore(self, named: Mapping[str, torch.Tensor]) -> None:
+        """Take over what `state` returned, into stores that were just made."""
+        full = [named[f"full.{layer}.keys"].shape[2] for layer in range(self.layers)]
+        int8 = [named[f"int8.{layer}.key_codes"].shape[2] for layer in range(self.layers if self.int8 else 0)]
+        self.resize(full, int8)
+        for name, tensor in self.state().items():
+            tensor.copy_(named[name])
 
     # ------------------------------------------------------------------ rows and layers
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
+from safetensors.torch import save_file
 from tiny import left_padded, make_prompt
 from transformers import DynamicCache
 
-from confkv_agents.cache import CacheConfig, ConfKVCache
+from confkv_agents.cache import CacheConfig, ConfKVCache, load_cache, save_cache
 from confkv_agents.errors import CacheStateError
 
 WIDE = {"budget": 256, "window": 8, "int8_share": 0.0}
@@ -351,6 +354,46 @@ def test_a_fork_goes_on_like_the_original(policy, model):
     first = [model(input_ids=ids[:, i : i + 1], cache=cache).logits for i in range(30)]
     second = [model(input_ids=ids[:, i : i + 1], cache=again).logits for i in range(30)]
     assert all(torch.equal(a, b) for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("decoded", [0, 5])
+def test_a_saved_and_loaded_cache_goes_on_bit_for_bit(policy, decoded, model, tmp_path):
+    ids = make_prompt("llama", 90).ids
+    cache = new_cache(model, policy=policy, **{**TIGHT, "budget": 24})
+    model(input_ids=ids, cache=cache)
+    for index in range(decoded):
+        cache.observe(model(input_ids=ids[:, index : index + 1], cache=cache).logits[:, -1])
+    save_cache(cache, tmp_path / "cache.safetensors")
+    loaded = load_cache(tmp_path / "cache.safetensors", model.config)
+    alike = {"kv_bytes": 0, "full_kv_bytes": 0}  # spare room and views of stock layers are not saved
+    assert replace(loaded.usage(), **alike) == replace(cache.usage(), **alike)
+    assert loaded.nbytes <= cache.nbytes
+    assert [path.name for path in tmp_path.iterdir()] == ["cache.safetensors"]
+    for step in range(25):
+        part = ids[:, step : step + 1] if step % 10 else ids[:, step : step + 9]
+        a, b = (model(input_ids=part, cache=c).logits for c in (cache, loaded))
+        assert torch.equal(a, b)
+        assert cache.observe(a[:, -1]) == loaded.observe(b[:, -1])
+
+
+def test_a_file_that_is_no_saved_cache_of_this_model_is_refused(model, tmp_path):
+    from tiny import make_model
+
+    cache = new_cache(model, policy="confkv", budget=128)
+    model(input_ids=make_prompt("llama", 30).ids, cache=cache)
+    good = tmp_path / "good"
+    save_cache(cache, good)
+    (tmp_path / "cut").write_bytes(good.read_bytes()[:500])
+    (tmp_path / "text").write_text("not a cache")
+    save_file({"x": torch.zeros(1)}, tmp_path / "other")
+    for name in ("missing", "cut", "text", "other"):
+        with pytest.raises(CacheStateError, match=name):
+            load_cache(tmp_path / name, model.config)
+    config = make_model("llama").config
+    config.num_hidden_layers = 2
+    with pytest.raises(CacheStateError, match="layers"):
+        load_cache(good, config)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

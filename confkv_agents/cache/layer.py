@@ -1,0 +1,96 @@
+"""A model layer's end of the cache: what transformers calls, and the handle that attention finds."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import torch
+from transformers.cache_utils import CacheLayerMixin
+
+from confkv_agents.cache.attention import Heads
+from confkv_agents.errors import UnsupportedModelError
+
+HANDLE = "confkv"
+
+
+class LayerOwner(Protocol):
+    """What a layer needs of the cache it belongs to."""
+
+    seen: int
+
+    def arrive(self, layer: ConfKVLayer, keys: torch.Tensor) -> None:
+        """Note that a layer got new tokens."""
+
+    def attend(
+        self,
+        layer: ConfKVLayer,
+        query: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        padding: torch.Tensor | None,
+        heads: Heads,
+    ) -> torch.Tensor:
+        """Attend for a layer."""
+
+
+class ConfKVLayer(CacheLayerMixin):
+    """One full-attention layer: hands the attention function a handle and keeps the tokens in its cache's bank."""
+
+    is_compileable = False
+    is_croppable = False
+    supports_early_init = False
+    is_sliding = False
+
+    def __init__(self, cache: LayerOwner, index: int) -> None:
+        super().__init__()
+        self.cache, self.index = cache, index
+
+    def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
+        """Storage is made by the cache, when the first tokens of a bank come."""
+        self.is_initialized = True
+        self.batch_size = key_states.shape[0]
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Take the new tokens' `[B, Hkv, Q, D]` keys and values; attention stores them."""
+        side_channel = kwargs.get("kwargs")
+        if side_channel is None:
+            raise UnsupportedModelError(
+                "this model's attention does not pass its keyword arguments to the cache, so attention "
+                "cannot reach the stored tokens; use the stock DynamicCache with it"
+            )
+        self.lazy_initialization(key_states, value_states)
+        self.cache.arrive(self, key_states)
+        side_channel[HANDLE] = self
+        return key_states, value_states
+
+    def attend(
+        self,
+        query: torch.Tensor,
+        keys: torch.Tensor,
+        values: torch.Tensor,
+        padding: torch.Tensor | None,
+        heads: Heads,
+    ) -> torch.Tensor:
+        """Attend to everything stored and store the new tokens; `[B, Hq, Q, D]` in, the same out."""
+        return self.cache.attend(self, query, keys, values, padding, heads)
+
+    def get_seq_length(self) -> int:
+        """Return the tokens fed so far, evicted ones included."""
+        return self.cache.seen
+
+    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
+        """Masks are over logical positions; our attention maps them to what is stored."""
+        return self.cache.seen + query_length, 0
+
+    def get_max_length(self) -> int:
+        """Return -1: a budget bounds memory, not length."""
+        return -1
+
+    def reset(self) -> None:
+        """Forget everything; the cache resets its banks."""
+        self.is_initialized = False
+
+    def reorder_cache(self, beam_idx: torch.LongTensor) -> None:
+        """The cache reorders all its layers at once."""
