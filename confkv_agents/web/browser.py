@@ -14,6 +14,7 @@ import logging
 import os
 import queue
 import threading
+import time
 import uuid
 import weakref
 from collections.abc import Callable
@@ -39,7 +40,16 @@ START_DEADLINE = 60.0
 CLOSE_DEADLINE = 5.0
 _STEADY_PICTURES = ["--disable-partial-raster", "--disable-checker-imaging"]
 """Without these two, scaled pictures differ by a shade between two screenshots of one page."""
+_CUT_OFF = "Connection closed while reading from the driver"
 _start_lock = threading.Lock()  # the driver is recognised as the child that appeared while the lock was held
+
+
+def _says_news(record: logging.LogRecord) -> bool:
+    """False for what asyncio has to say of Playwright's calls that were in flight when their driver was killed."""
+    return not (record.exc_info and _CUT_OFF in str(record.exc_info[1]))
+
+
+logging.getLogger("asyncio").addFilter(_says_news)
 
 
 @dataclass
@@ -68,7 +78,21 @@ class _Worker:
                 self.driver = self._find_driver(before)
                 self.kill()
                 raise InfraError(f"the browser did not start within {START_DEADLINE:.0f} s") from None
+            except BaseException:  # Ctrl-C and termination too
+                self._abandon(before)
+                raise
             self.driver = self._find_driver(before)
+
+    def _abandon(self, before: set[int]) -> None:
+        """End a browser that is still starting: its thread would go on alone and start it after all."""
+        self.broken = True
+        self.requests.put(None)
+        deadline = time.monotonic() + 2 * CLOSE_DEADLINE
+        while self.thread.is_alive() and time.monotonic() < deadline:
+            processes.end(processes.marked_processes(self.mark))
+            self.thread.join(0.2)
+        self.driver = self._find_driver(before)
+        processes.end(processes.marked_processes(self.mark) + processes.descendants(self.driver))
 
     def _find_driver(self, before: set[int]) -> psutil.Process | None:
         for child in psutil.Process().children():
@@ -86,6 +110,8 @@ class _Worker:
             ready.set_exception(BrowserError(f"Playwright's driver did not start: {error}"))
             return
         try:
+            if self.broken:
+                return
             try:
                 self.browser = playwright.chromium.launch(
                     executable_path=self.executable,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 
 import psutil
@@ -35,6 +38,16 @@ print(browser._worker.mark, browser._worker.driver.pid, flush=True)
 def own() -> Iterator[Browser]:
     with Browser() as browser:
         yield browser
+
+
+@pytest.mark.parametrize(
+    ("error", "kept"), [("Connection closed while reading from the driver", False), ("something else", True)]
+)
+def test_calls_cut_off_by_a_kill_are_no_news_of_asyncio(
+    caplog: pytest.LogCaptureFixture, error: str, kept: bool
+) -> None:
+    logging.getLogger("asyncio").error("never retrieved", exc_info=Exception(error))
+    assert bool(caplog.records) is kept
 
 
 def test_nothing_is_left_after_close(own: Browser) -> None:
@@ -109,6 +122,35 @@ def test_browser_is_recycled_after_many_contexts() -> None:
         own.new_context()
         assert own._worker is not first
         assert first is not None and processes.marked_processes(first.mark) == []
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.3, 0.6, 0.9])
+def test_ctrl_c_while_the_browser_starts_leaves_none(seconds: float) -> None:
+    code = (
+        "import os, signal, threading, time\n"
+        "from confkv_agents.web.browser import Browser\n"
+        "import playwright.sync_api\n"
+        f"threading.Timer({seconds}, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "with Browser() as browser:\n"
+        "    browser.version()\n"
+        "    time.sleep(5)\n"
+    )
+    mark = f"started by {uuid.uuid4().hex}"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "WHO": mark},
+        timeout=60,
+    )
+    assert done.returncode == -signal.SIGINT, done.stderr
+    left = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("WHO") == mark and processes.is_live(process):
+                left.append(process.name())
+    assert left == []
 
 
 def test_missing_executable_is_told() -> None:
