@@ -40,6 +40,11 @@ START_DEADLINE = 60.0
 CLOSE_DEADLINE = 5.0
 _STEADY_PICTURES = ["--disable-partial-raster", "--disable-checker-imaging"]
 """Without these two, scaled pictures differ by a shade between two screenshots of one page."""
+_NO_UDP = [
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",  # the newer name
+]
+"""WebRTC sends by UDP, which no proxy holds back; `AllowList` relies on the proxy."""
 _CUT_OFF = "Connection closed while reading from the driver"
 _start_lock = threading.Lock()  # the driver is recognised as the child that appeared while the lock was held
 
@@ -117,7 +122,7 @@ class _Worker:
                     executable_path=self.executable,
                     channel=self.channel,
                     headless=self.headless,
-                    args=_STEADY_PICTURES,
+                    args=[*_STEADY_PICTURES, *_NO_UDP],
                     env={**os.environ, processes.MARK: self.mark},
                     handle_sigint=False,
                     handle_sigterm=False,

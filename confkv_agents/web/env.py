@@ -31,6 +31,7 @@ from confkv_agents.web.session import Glance, Session
 from confkv_agents.web.settle import SettleLimits
 from confkv_agents.web.sites import SiteSet
 from confkv_agents.web.tasks import Task
+from confkv_agents.web.text import shown_address
 from confkv_agents.web.tree import Box
 
 logger = logging.getLogger(__name__)
@@ -236,7 +237,7 @@ class WebEnv:
         if parsed.name in ("stop", "fail"):
             self._answer = self.sites.resolve(parsed.text) if parsed.name == "stop" else "N/A"
             words = "the episode ended" if parsed.name == "stop" else "the task was given up"
-            self._observation = self._observation.with_outcome(words, self.sites.show(self._observation.url))
+            self._observation = self._observation.with_outcome(words, self._shown_url(self._observation.url))
             return self._finish(parsed, None, "stop")
         refs = tuple(
             element.ref
@@ -259,7 +260,7 @@ class WebEnv:
         assert self._observation is not None
         self._failures += 1
         self._repeats, self._last_act = 0, ()
-        url = self.sites.show(self._observation.url)
+        url = self._shown_url(self._observation.url)
         self._observation = self._observation.with_outcome(str(error), url)
         return self._finish(None, str(error), "parse_failures" if self._failures >= PARSE_FAILURES else None)
 
@@ -295,7 +296,7 @@ class WebEnv:
         reading = glance.reading
         width = self._task.viewport.width or self.viewport[0]
         height = self._task.viewport.height or self.viewport[1]
-        shown_url = self.sites.show(reading.url)
+        shown_url = self._shown_url(reading.url)
         head = write_head(glance.outcome, glance.tabs, shown_url, reading.scroll)
         lines = [self._shown(line) for line in outline(reading.root, Box(0, 0, width, height))]
         body = write_body(lines, self.config, self.config.count_tokens(head))
@@ -317,6 +318,9 @@ class WebEnv:
             cut_at=body.cut_at,
             body=body.text,
         )
+
+    def _shown_url(self, url: str) -> str:
+        return shown_address(self.sites.show(url))
 
     def _shown(self, line: Line) -> Line:
         """The line with the sites' names in place of their addresses, whose ports differ from run to run."""

@@ -1,9 +1,9 @@
 """Only the task's own sites are reachable; everything else is refused and told.
 
 Two layers. The context's proxy is a dead address that the allowed hosts bypass, so that nothing gets out
-whatever
-asks for it: redirects, sockets, workers. In front of it requests are routed, which gives the refusal a name
-and keeps the agent on its page when a link leads outside.
+whatever asks for it: redirects, sockets, workers. (Calls between pages would go around a proxy by UDP; the
+browser is started with that turned off.) In front of it requests are routed, which gives the refusal a name and
+keeps the agent on its page when a link leads outside.
 """
 
 from __future__ import annotations
@@ -39,17 +39,20 @@ class AllowList:
     def __init__(self, addresses: Iterable[str] = (), hosts: Iterable[str] = ()) -> None:
         self.unlimited = False
         self.hosts: list[str] = []
+        self._named: list[str] = []  # as they were given
         for address in addresses:
             parts = urlsplit(address)
             port = parts.port or _DEFAULT_PORTS.get(parts.scheme, 80)
             name = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
             names = sorted(_LOOPBACK) if name in _LOOPBACK else [name]
             self.hosts += [f"{each}:{port}" for each in names]
+            self._named.append(f"{parts.scheme}://{host_of(address)}")
         for host in hosts:
             if host == "*":
                 self.unlimited = True
             elif _HOST.fullmatch(host):
                 self.hosts.append(host.lower())
+                self._named.append(host)
             else:
                 raise ConfigError(
                     f"allow_hosts: {host!r} is not a host such as example.org, *.example.org or host:8080"
@@ -74,10 +77,10 @@ class AllowList:
         return self._match.match(url) is not None
 
     def describe(self) -> str:
-        """The allowed hosts, for messages."""
+        """The sites' addresses and the allowed hosts, for messages."""
         if self.unlimited:
             return "every host"
-        return ", ".join(host for host in self.hosts if not host.startswith(("localhost", "[::1]"))) or "no host"
+        return ", ".join(self._named) or "no host"
 
     def context_options(self) -> dict[str, Any]:
         """Options for Playwright's `new_context` that enforce the list."""

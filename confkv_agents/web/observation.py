@@ -11,6 +11,7 @@ from confkv_agents.web.outline import Line
 from confkv_agents.web.text import TokenCounter, estimate_tokens, quote
 from confkv_agents.web.tree import Box
 
+_MOST_TABS = 8  # named in the text, the current one always
 TextFormat = Literal["label-first", "vwa"]
 
 
@@ -266,10 +267,13 @@ def _write_line(line: Line, number: int, config: ObservationConfig) -> str:
 
 def write_head(outcome: str, tabs: Sequence[Tab], url: str, scroll: Scroll) -> str:
     """The lines above the elements."""
+    shown = [index for index, tab in enumerate(tabs) if tab.active or index < _MOST_TABS]
     names = " | ".join(
-        f"Tab {index}{' (current)' if tab.active else ''}: {quote(tab.title or 'untitled', 80)}"
-        for index, tab in enumerate(tabs)
+        f"Tab {index}{' (current)' if tabs[index].active else ''}: {quote(tabs[index].title or 'untitled', 80)}"
+        for index in shown
     )
+    if len(shown) < len(tabs):
+        names += f" | and {len(tabs) - len(shown)} more, {len(tabs)} in all"
     lines = [f"Outcome: {outcome}"] if outcome else []
     return "\n".join([*lines, names, f"URL: {url}", str(scroll)])
 

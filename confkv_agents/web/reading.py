@@ -11,6 +11,7 @@ from confkv_agents.errors import InfraError
 from confkv_agents.web.browser import first_line
 from confkv_agents.web.marks import PagePicture
 from confkv_agents.web.observation import Scroll
+from confkv_agents.web.text import unquoted
 from confkv_agents.web.tree import Box, Node, SnapshotError, add_frame_offsets, clean, parse_snapshot
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _MAX_FRAMES = 20
 
 _LOOK = """() => {
   const root = document.scrollingElement || document.documentElement;
-  const pictures = [...document.images].slice(0, 500).map(image => {
+  const pictures = [...document.querySelectorAll('img')].slice(0, 500).map(image => {
     const box = image.getBoundingClientRect();
     const shown = image.complete && image.naturalWidth > 0 &&
       (!image.checkVisibility || image.checkVisibility({visibilityProperty: true, opacityProperty: true}));
@@ -42,7 +43,7 @@ _LOOK = """() => {
       const box = node.getBoundingClientRect();
       return [box.x, box.y, box.width, box.height];
     });
-  return {editors, title: document.title, top: Math.round(root.scrollTop), height: innerHeight,
+  return {editors, top: Math.round(root.scrollTop), height: innerHeight,
           total: root.scrollHeight, pictures: pictures};
 }"""
 _BORDER = """element => {
@@ -95,7 +96,7 @@ def read_page(page: Page) -> Reading:
         except Error as error:
             if page.is_closed():
                 raise InfraError(f"the page is gone: {first_line(error)}") from error
-            problem = f"the page cannot be read: {first_line(error)}"
+            problem = f"the page cannot be read: {unquoted(first_line(error))}"
             page.wait_for_timeout(200)
             continue
         pictures = tuple(
@@ -105,7 +106,7 @@ def read_page(page: Page) -> Reading:
             root,
             snapshot.replace(" [active]", ""),
             Scroll(int(look["top"]), int(look["height"]), int(look["total"])),
-            clean(str(look["title"])),
+            clean(page.title()),
             page.url,
             pictures,
             screenshot(page),

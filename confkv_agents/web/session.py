@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confkv_agents.errors import ActionError, InfraError, SiteError
-from confkv_agents.web.actions.context import ActionContext
+from confkv_agents.web.actions.context import ActionContext, reason
 from confkv_agents.web.actions.execute import execute
 from confkv_agents.web.actions.grammar import Action
 from confkv_agents.web.browser import first_line
@@ -23,7 +23,7 @@ from confkv_agents.web.reading import Reading, read_page
 from confkv_agents.web.settle import SettleLimits, Traffic, settle
 from confkv_agents.web.sites import SiteSet
 from confkv_agents.web.tabs import Tabs
-from confkv_agents.web.text import quote
+from confkv_agents.web.text import quote, shorten, shown_address
 from confkv_agents.web.tree import clean
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_MAX_OUTCOME = 1500  # code points
+_MOST_TOLD = 3  # dialogs, or tabs, or refusals, of one step
 _TRIES = 5  # tabs may open and close while they are read
 
 
@@ -145,7 +147,7 @@ class Session:
         except ActionError as refusal:
             outcome = error = str(refusal)
         except Error as failure:
-            outcome = error = f"{action.name} failed: {first_line(failure)}"
+            outcome = error = f"{action.name} failed: {reason(failure)}"
         if error is not None and page.is_closed() and not self._tabs.crashed:
             outcome, error = f"did {action}", None  # the page closed itself on it
         return self._look(outcome, error)
@@ -158,9 +160,9 @@ class Session:
         parts = [outcome] if outcome else []
         if error is not None:
             parts = [f"not possible: {outcome}"]
-        parts += [describe_dialog(record) for record in dialogs]
-        parts += self._tabs.take_notes()
-        parts += self._refusals()
+        parts += _first([describe_dialog(record) for record in dialogs], "dialogs")
+        parts += _first(self._tabs.take_notes(), "tabs or files")
+        parts += _first(self._refusals(), "refusals")
         if remark:
             parts.append(remark)
         if after.problem:
@@ -170,10 +172,10 @@ class Session:
         if before is not None and outcome:
             moved = _without_fragment(after.url) != _without_fragment(before.url)
             if moved and not after.url.startswith("chrome-error:"):
-                parts.append(f"the page is now {self._sites.show(after.url)}")
+                parts.append(f"the page is now {shown_address(self._sites.show(after.url))}")
             elif not moved and error is None and len(parts) == 1 and _same(before, after) and _should_change(outcome):
                 parts.append("nothing on the page changed")
-        return Glance(after, self._tab_list(after), "; ".join(parts), error, dialogs)
+        return Glance(after, self._tab_list(after), shorten("; ".join(parts), _MAX_OUTCOME), error, dialogs)
 
     def _settle_and_read(self) -> tuple[str, Reading]:
         from playwright.sync_api import Error
@@ -202,10 +204,11 @@ class Session:
     def _refusals(self) -> list[str]:
         found, self._blocked[:] = list(self._blocked), []
         parts = [f"{quote(host_of(url), 80)} is not part of this task and was not opened" for url, top in found if top]
-        hosts = {host_of(url) for url, top in found if not top} - self._told_hosts
-        self._told_hosts |= hosts
+        hosts = sorted({host_of(url) for url, top in found if not top} - self._told_hosts)
+        self._told_hosts |= set(hosts)
         if hosts:
-            parts.append(f"requests to {', '.join(quote(host, 80) for host in sorted(hosts))} were refused")
+            names = _first([quote(host, 80) for host in hosts], "hosts")
+            parts.append(f"requests to {', '.join(names)} were refused")
         return list(dict.fromkeys(parts))
 
     def _tab_list(self, active: Reading) -> tuple[Tab, ...]:
@@ -240,6 +243,12 @@ class Session:
     def page(self) -> Page:
         """The active tab, for tests and tools."""
         return self._tabs.active
+
+
+def _first(sentences: list[str], what: str) -> list[str]:
+    """The first few; a page can raise any number of dialogs and tabs."""
+    more = len(sentences) - _MOST_TOLD
+    return sentences if more <= 0 else [*sentences[:_MOST_TOLD], f"and {more} more {what}"]
 
 
 def _without_fragment(url: str) -> str:

@@ -15,23 +15,22 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Page, Request
 
-_STILL = """([quiet, limit]) => new Promise(done => {
-  const end = performance.now() + limit;
-  let changed = performance.now();
-  const watch = new MutationObserver(() => { changed = performance.now(); });
+_WATCH = """() => {
+  const state = {changed: performance.now(), stop: () => watch.disconnect()};
+  const watch = new MutationObserver(() => { state.changed = performance.now(); });
   watch.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+  return state;
+}"""
+# The page's own names can hide properties of the document (<img name="images">), so nodes are asked for by selector.
+_STILL = """([state, quiet]) => {
   const loading = image => {
     if (image.complete || image.loading === 'lazy') return false;
     const box = image.getBoundingClientRect();
     return box.width > 0 && box.bottom > 0 && box.top < innerHeight;
   };
-  const look = () => {
-    const now = performance.now();
-    const still = now - changed >= quiet && ![...document.images].some(loading);
-    if (still || now >= end) { watch.disconnect(); done(still); } else setTimeout(look, 20);
-  };
-  look();
-})"""
+  return performance.now() - state.changed >= quiet && ![...document.querySelectorAll('img')].some(loading);
+}"""
+_POLL_MS = 20
 
 
 @dataclass(frozen=True)
@@ -127,7 +126,7 @@ def settle(page: Page, traffic: Traffic, limits: SettleLimits = DEFAULT_LIMITS) 
             asked = traffic.data()
             while asked & traffic.data() and time.monotonic() < end and not traffic.navigating:
                 page.wait_for_timeout(15)
-            page.evaluate(_STILL, [limits.quiet * 1000, limits.still * 1000])
+            _wait_until_still(page, limits)
         except Error:
             if page.is_closed():
                 return ""
@@ -136,6 +135,21 @@ def settle(page: Page, traffic: Traffic, limits: SettleLimits = DEFAULT_LIMITS) 
         if not traffic.navigating:
             return ""
     return "the page keeps loading other pages"
+
+
+def _wait_until_still(page: Page, limits: SettleLimits) -> None:
+    """Playwright polls, on its own clock: a promise of the page's would wait for ever where timers are replaced."""
+    from playwright.sync_api import TimeoutError
+
+    state = page.evaluate_handle(_WATCH)
+    try:
+        with contextlib.suppress(TimeoutError):
+            page.wait_for_function(
+                _STILL, arg=[state, limits.quiet * 1000], polling=_POLL_MS, timeout=limits.still * 1000
+            )
+        state.evaluate("state => state.stop()")
+    finally:
+        state.dispose()
 
 
 def _stop_loading(page: Page) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from confkv_agents.errors import ActionError
+from confkv_agents.web.text import quote
+from confkv_agents.web.tree import clean
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext, Download, Page
@@ -114,4 +116,6 @@ class Tabs:
         self.crashed = True
 
     def _downloaded(self, download: Download) -> None:
-        self._notes.append(f"the file {download.suggested_filename!r} was downloaded; it cannot be read here")
+        self._notes.append(
+            f"the file {quote(clean(download.suggested_filename), 80)} was downloaded; it cannot be read here"
+        )

@@ -29,6 +29,18 @@ def quote(text: str, limit: int = 0) -> str:
     return f"{mark}{text}{mark}"
 
 
+def unquoted(text: str, limit: int = 200) -> str:
+    """Text of foreign origin that stands without quotes, such as an error's: it cannot look like an element id."""
+    return shorten(" ".join(text.split()), limit).replace("[", "\\[").replace("]", "\\]")
+
+
+def shown_address(url: str, limit: int = 300) -> str:
+    """An address as text: no longer than `limit`, and its path and query cannot look like an element id."""
+    scheme, mark, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return shorten(f"{scheme}{mark}{host}{slash}{path.replace('[', '%5B').replace(']', '%5D')}", limit)
+
+
 def shorten(text: str, limit: int) -> str:
     """Cut at `limit` code points (0: never), never inside a joined emoji or before a combining mark."""
     import unicodedata

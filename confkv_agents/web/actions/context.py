@@ -13,6 +13,7 @@ from confkv_agents.web.network import AllowList
 from confkv_agents.web.observation import Element, Observation
 from confkv_agents.web.sites import SiteSet
 from confkv_agents.web.tabs import Tabs
+from confkv_agents.web.text import unquoted
 
 if TYPE_CHECKING:
     from playwright.sync_api import Error, Locator, Page
@@ -83,4 +84,4 @@ def reason(error: Error) -> str:
         if pattern.search(text):
             return words
     first = text.strip().splitlines()[0] if text.strip() else type(error).__name__
-    return re.sub(r"^\w+\.\w+: ", "", first)
+    return unquoted(re.sub(r"^\w+\.\w+: ", "", first))  # a page may have raised it

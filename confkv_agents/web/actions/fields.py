@@ -161,8 +161,12 @@ def upload(context: ActionContext, action: Action) -> str:
     if context.folder is None:
         raise ActionError("this task has no folder with files to upload")
     folder = context.folder.resolve()
-    file = (folder / action.text).resolve()
-    if not file.is_relative_to(folder) or not file.is_file():
+    try:
+        file = (folder / action.text).resolve()
+        inside = file.is_relative_to(folder) and file.is_file()
+    except (OSError, ValueError):  # a name that no file can have
+        inside = False
+    if not inside:
         raise ActionError(f"the task's folder has no file {quote(action.text, 100)}")
     found = _look(element, locator)
     try:

@@ -8,26 +8,40 @@ from confkv_agents.errors import ActionError
 from confkv_agents.web.actions.context import ActionContext, reason
 from confkv_agents.web.actions.grammar import Action
 from confkv_agents.web.network import host_of
-from confkv_agents.web.text import quote
+from confkv_agents.web.text import quote, shown_address, unquoted
 
 
 def goto(context: ActionContext, action: Action) -> str:
     """Open an address; without scheme it is taken relative to the page (`/cart`) or as a host."""
-    from playwright.sync_api import Error, TimeoutError
-
-    url = context.sites.resolve(action.text.strip().strip("<>\"'"))
-    if not url:
+    text = action.text.strip().strip("<>\"'")
+    if not text:
         raise ActionError("goto needs an address: goto [url]")
+    try:
+        url = _whole_address(context, context.sites.resolve(text))
+        host = host_of(url)
+    except ValueError as error:
+        raise ActionError(f"{quote(text, 80)} is no address ({unquoted(str(error))})") from error
+    if url != "about:blank" and (url.startswith(("data:", "blob:", "about:")) or not context.allow.allows(url)):
+        here = context.sites.show(context.allow.describe())
+        raise ActionError(f"{quote(host, 80)} is not part of this task; pages here: {here}")
+    return _open(context, url)
+
+
+def _whole_address(context: ActionContext, url: str) -> str:
+    """The address with scheme and host. Raises ActionError, or ValueError for what is no address."""
     if url.startswith(("/", "?", "#", "./")):
         if not context.page.url.startswith("http"):
             raise ActionError(f"{quote(url)} has no host, and neither has the current page; write the whole address")
-        url = urljoin(context.page.url, url)
-    elif "://" not in url and not url.startswith(("about:", "data:", "javascript:", "file:", "chrome:")):
-        url = context.sites.resolve("http://" + url)
-    if url != "about:blank" and (url.startswith(("data:", "blob:", "about:")) or not context.allow.allows(url)):
-        here = context.sites.show(context.allow.describe())
-        raise ActionError(f"{quote(host_of(url))} is not part of this task; pages here: {here}")
-    shown = context.sites.show(url)
+        return urljoin(context.page.url, url)
+    if "://" not in url and not url.startswith(("about:", "data:", "javascript:", "file:", "chrome:")):
+        return context.sites.resolve("http://" + url)
+    return url
+
+
+def _open(context: ActionContext, url: str) -> str:
+    from playwright.sync_api import Error, TimeoutError
+
+    shown = shown_address(context.sites.show(url))
     for attempt in range(2):
         try:
             context.page.goto(url, wait_until="commit", timeout=context.navigation_ms)
@@ -68,7 +82,7 @@ def _travel(context: ActionContext, step: int) -> str:
         raise ActionError(f"the {word} page could not be opened: {reason(error)}") from error
     if answer is None and page.url == before:
         raise ActionError(f"there is no {word} page in this tab")
-    return f"went {'back' if step < 0 else 'forward'} to {context.sites.show(page.url)}"
+    return f"went {'back' if step < 0 else 'forward'} to {shown_address(context.sites.show(page.url))}"
 
 
 def new_tab(context: ActionContext, action: Action) -> str:
