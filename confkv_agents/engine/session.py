@@ -163,6 +163,7 @@ class SessionStore:
         elif not match.in_place:
             session = self._branch(session, match, name)
         elif match.snapshot is not None:
+            session.cache.reset()
             session.cache = match.snapshot.cache.fork()
             del session.keys[match.snapshot.length :]
         else:
@@ -197,7 +198,7 @@ class SessionStore:
         length = len(session.keys)
         session.snapshots = [snapshot for snapshot in session.snapshots if snapshot.length != length]
         while len(session.snapshots) >= self._keep_snapshots:
-            session.snapshots.pop(0)
+            _free([session.snapshots.pop(0)])
         size = session.cache.nbytes + logits.nbytes
         if bound is not None and self.claimed - session.claimed + session.nbytes + size > bound:
             return
@@ -224,35 +225,41 @@ class SessionStore:
         for session in idle:
             if self.claimed + needed <= bound:
                 return True
+            _free(session.snapshots)
             session.snapshots.clear()
         for session in idle:
             if self.claimed + needed <= bound:
                 return True
             logger.info("session %s is evicted: %d bytes over the bound", session.name, self.claimed + needed - bound)
-            self._sessions.remove(session)
+            self._forget(session)
         if keep is not None:
             while keep.snapshots and self.claimed + needed > bound:
                 keep.snapshots.pop(0)
         return self.claimed + needed <= bound
+
+    def _forget(self, session: Session) -> None:
+        """Let go of a session and of its memory, now: a cache and its layers hold each other until collected."""
+        with suppress(ValueError):
+            self._sessions.remove(session)
+        _free([session, *session.snapshots])
 
     def _evict_surplus(self) -> None:
         """Forget the idle sessions not used for longest, until there are no more than are kept."""
         idle = sorted((one for one in self._sessions if not one.busy), key=lambda one: one.last_used)
         for session in idle[: max(0, len(self._sessions) - self._keep_sessions)]:
             logger.info("session %s is evicted: more than %d sessions", session.name, self._keep_sessions)
-            self._sessions.remove(session)
+            self._forget(session)
 
     def drop(self, name: str | None = None) -> int:
         """Forget the idle sessions of a name, or all idle ones; returns how many."""
         gone = [session for session in self._sessions if not session.busy and name in (None, session.name)]
         for session in gone:
-            self._sessions.remove(session)
+            self._forget(session)
         return len(gone)
 
     def discard(self, session: Session) -> None:
         """Forget a session whose cache can no longer be trusted."""
-        with suppress(ValueError):
-            self._sessions.remove(session)
+        self._forget(session)
 
     def infos(self) -> list[SessionInfo]:
         """What each session holds, most recently used first."""
@@ -311,6 +318,11 @@ class SessionStore:
         departs = length < min(prompt, session.turn_start)
         rereads = reused < min(length, prompt - 1)
         return length if departs or rereads else None
+
+
+def _free(holders: Sequence[Session | Snapshot]) -> None:
+    for holder in holders:
+        holder.cache.reset()
 
 
 def common_prefix(left: Sequence[int], right: Sequence[int]) -> int:

@@ -533,3 +533,12 @@ def test_a_stream_carries_every_tokens_log_probability(engine: Engine, loaded: L
     assert tuple(streamed) == result.logprobs
     assert [entry.token_id for entry in streamed] == list(result.token_ids)
     assert result.token_ids[-1] == loaded.tokenizer.eos_token_id
+
+
+def test_forgetting_a_session_frees_its_memory_at_once(engine: Engine) -> None:
+    engine.run(request(user(LONG), cache=BOUNDED, session="a"))
+    session = next(iter(engine._store))
+    held = [session.cache, *(snapshot.cache for snapshot in session.snapshots)]
+    assert len(held) == 2 and all(cache.nbytes > 0 for cache in held)
+    assert engine.drop_session("a") == 1
+    assert [cache.nbytes for cache in held] == [0, 0]

@@ -39,6 +39,9 @@ class FakeCache:
     def compact(self) -> None:
         pass
 
+    def reset(self) -> None:
+        self.tokens = 0
+
 
 LOGITS = torch.zeros(0)
 
