@@ -14,6 +14,7 @@ from PIL import Image
 from confkv_agents.cache import CacheConfig
 from confkv_agents.engine.conversation import Picture, Turn
 from confkv_agents.engine.engine import Engine
+from confkv_agents.engine.job import kv_bytes_needed
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.request import Delta, Progress, Request, Result
 from confkv_agents.engine.sampling import SamplingConfig
@@ -542,3 +543,10 @@ def test_forgetting_a_session_frees_its_memory_at_once(engine: Engine) -> None:
     assert len(held) == 2 and all(cache.nbytes > 0 for cache in held)
     assert engine.drop_session("a") == 1
     assert [cache.nbytes for cache in held] == [0, 0]
+
+
+def test_a_full_cache_that_grows_stays_within_what_was_reserved(loaded: LoadedModel) -> None:
+    slot = loaded.kv_bytes_per_token
+    for tokens in range(100, 4000, 37):
+        grown = -(-(tokens + tokens // 8) // 64) * 64  # the most slots that a cache of so many tokens has made
+        assert kv_bytes_needed(loaded, FULL, tokens) >= grown * slot
