@@ -41,8 +41,10 @@ class ConfKV(Policy):
         mass = slots.mass / (1.0 - self.decay**age) if self.decay < 1.0 else slots.mass / age
         rank = mass / self._mean(mass, live)
         if slots.probe is not None:
-            probe = slots.probe.clamp_min(0.0)
-            rank = rank + self.config.probe_weight * probe / self._mean(probe, live)
+            known = live & (slots.probe >= 0)
+            probe = slots.probe / self._mean(slots.probe, known)
+            # What came after the probe counts as the average token: a zero would send the newest text away first.
+            rank = rank + self.config.probe_weight * torch.where(known, probe, 1.0)
         recency = torch.exp2(-age / self.config.half_life)
         return (1.0 - self.recency) * rank + self.recency * recency
 
