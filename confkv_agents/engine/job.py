@@ -292,7 +292,8 @@ def kv_bytes_needed(loaded: LoadedModel, config: CacheConfig, tokens: int) -> in
     per_slot = loaded.kv_bytes_per_token + text.num_hidden_layers * heads * _BOOKKEEPING
     blocks = -(-tokens // _BLOCK) + 1
     if config.policy == "full":
-        return (blocks + tokens // 8 // _BLOCK + 1) * _BLOCK * per_slot  # it grows by an eighth at a time
+        grown = -(-(tokens + tokens // 8) // _BLOCK) + 1  # it grows by an eighth at a time
+        return grown * _BLOCK * per_slot
     held = min(blocks * _BLOCK, config.budget + config.chunk + 2 * _BLOCK)
     copied = min(blocks * _BLOCK, config.budget + 2 * _BLOCK)
     return (held + copied) * per_slot
