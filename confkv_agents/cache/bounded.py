@@ -274,6 +274,8 @@ class BoundedBank(Bank):
         staying = stores.table.position[part][..., : stores.table.regions.total] >= 0
         stores.move(part, "buffer", "full", staying, min(self.staged, stores.table.regions.full))
         self._count(part, arrived, spare)
+        if not self._calibrated:  # a row that has coded tokens has its amplitudes
+            self._calibrated = bool((self.int8_count > 0).all())
         if leaves:
             self.last_eviction = max(self.last_eviction, seen)
         if part == ALL:
@@ -342,9 +344,8 @@ class BoundedBank(Bank):
                     weight = counts[..., begin : begin + store.slots]
                     largest = torch.maximum(largest, pair_amplitude(store.keys[:, :, : store.slots], weight))
             amplitude = stores.int8[layer].amplitude
-            amplitude.copy_(torch.where(first[index], largest, amplitude))
+            amplitude.copy_(torch.where(first[index][..., None], largest, amplitude))
         self.amplitude_known[part] |= first
-        self._calibrated = self.first_real is None and part == ALL
 
     # ------------------------------------------------------------------ rows and rollback
 

@@ -102,6 +102,7 @@ class ConfKVCache(Cache):
         """Attend in the bank that holds the layer; see `Bank.attend`."""
         fed = self.seen + keys.shape[-2] if self._looking else self.seen
         if padding is not None and padding.shape[-1] != fed:
+            self._take_back()
             raise CacheStateError(
                 f"attention_mask covers {padding.shape[-1]} tokens, but {fed} were fed with these; pass a "
                 "mask over the whole sequence, evicted tokens included"
@@ -118,6 +119,16 @@ class ConfKVCache(Cache):
                 each.end()
             self._peak = max(self._peak, self.nbytes)
         return output
+
+    def _take_back(self) -> None:
+        """Forget the tokens of a forward that its first layer refused, if no other layer has taken them yet."""
+        if len(self._full) == len(self.layers) and len(self._waiting) == len(self._full):
+            self.seen -= self._length
+            for bank, _ in self._banks:
+                bank.crop_to(self.seen)
+            if self.seen == 0:
+                self._banks = []
+            self._waiting = set()
 
     def _begin(self, rows: int, length: int) -> None:
         if self.seen == 0 or length > 1:
@@ -269,6 +280,15 @@ class ConfKVCache(Cache):
     def fork(self) -> ConfKVCache:
         """Return an independent copy; its size is bounded by the budget."""
         return copy.deepcopy(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ConfKVCache:
+        other = type(self).__new__(type(self))
+        memo[id(self)] = other
+        other.__dict__ = {name: copy.deepcopy(value, memo) for name, value in self.__dict__.items()}
+        for layer in other.layers:
+            if isinstance(layer, ConfKVLayer):
+                layer.belong_to(other)
+        return other
 
     def compact(self) -> None:
         """Give back the reading buffer, as at the end of a turn."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any, Protocol
 
 import torch
 from transformers.cache_utils import CacheLayerMixin
 
 from confkv_agents.cache.attention import Heads
-from confkv_agents.errors import UnsupportedModelError
+from confkv_agents.errors import CacheStateError, UnsupportedModelError
 
 HANDLE = "confkv"
 
@@ -43,7 +44,20 @@ class ConfKVLayer(CacheLayerMixin):
 
     def __init__(self, cache: LayerOwner, index: int) -> None:
         super().__init__()
-        self.cache, self.index = cache, index
+        self.index = index
+        self.belong_to(cache)
+
+    def belong_to(self, cache: LayerOwner) -> None:
+        """Serve this cache; held weakly, so that a cache and its memory go with the last reference to it."""
+        self._cache = weakref.ref(cache)
+
+    @property
+    def cache(self) -> LayerOwner:
+        """The cache this layer serves."""
+        cache = self._cache()
+        if cache is None:
+            raise CacheStateError("the cache of this layer is gone; keep a reference to it while its model runs")
+        return cache
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
         """Storage is made by the cache, when the first tokens of a bank come."""

@@ -132,6 +132,29 @@ def test_row_alone_equals_row_in_padded_batch(policy, pyramid, int8_share, model
     assert sum(shared) / len(shared) > 0.9
 
 
+def test_rows_that_code_tokens_at_different_times_keep_their_own_codes(model):
+    """Three rows of different lengths on two KV heads: nothing may mix rows with heads."""
+    rows = [make_prompt("llama", length, seed=length).ids for length in (120, 70, 95)]
+    padded, masks = zip(*(left_padded(row, 120) for row in rows), strict=True)
+
+    def feed(ids, mask):
+        cache = new_cache(model, policy="confkv", budget=48, window=16, min_budget=24, chunk=32)
+        positions = (mask.cumsum(1) - 1).clamp_min(0)
+        for start in range(0, ids.shape[1], 32):
+            piece = slice(start, start + 32)
+            output = model(
+                input_ids=ids[:, piece],
+                attention_mask=mask[:, : min(start + 32, ids.shape[1])],
+                position_ids=positions[:, piece],
+                cache=cache,
+            )
+        return output.logits[:, -1]
+
+    together = feed(torch.cat(padded), torch.cat(masks))
+    alone = feed(rows[0], torch.ones_like(rows[0]))
+    assert (alone[0] - together[0]).abs().max() < 1e-5
+
+
 # ---------------------------------------------------------------- contract 3: the bound holds, bytes are true
 
 
@@ -338,6 +361,45 @@ def test_looking_ahead_is_refused_where_it_has_no_use(policy, model):
     assert not cache.wants_probe
     with pytest.raises(CacheStateError, match="needs a policy with a probe"), cache.looking_ahead():
         pass
+
+
+# ---------------------------------------------------------------- references and refusals
+
+
+def test_memory_goes_with_the_last_reference(model):
+    import gc
+    import weakref
+
+    gc.collect()
+    gc.disable()
+    try:
+        cache = new_cache(model, policy="confkv", budget=128)
+        model(input_ids=make_prompt("llama", 12).ids, cache=cache)
+        gone = weakref.ref(cache._banks[0][0])
+        del cache
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_refused_mask_leaves_the_cache_as_it_was(policy, family, model):
+    ids = make_prompt("llama", 30).ids
+    caches = [new_cache(model, policy=policy, **WIDE) for _ in range(2)]
+    with pytest.raises(CacheStateError, match="attention_mask covers 5 tokens"):
+        model(input_ids=ids[:, :9], attention_mask=torch.tensor([[0, 1, 1, 1, 1]]), cache=new_cache(model))
+    for cache in caches:
+        model(input_ids=ids[:, :20], cache=cache)
+    for length in (1, 4):
+        with pytest.raises(CacheStateError, match="attention_mask covers 7 tokens"):
+            mask = torch.tensor([[0, 1, 1, 1, 1, 1, 1]])
+            model(input_ids=ids[:, 20 : 20 + length], attention_mask=mask, cache=caches[0])
+        if family == "gemma3_text":  # its stock sliding layers have taken the tokens already
+            with pytest.raises(CacheStateError, match="reset"):
+                model(input_ids=ids[:, 20:22], cache=caches[0])
+            return
+    a, b = (model(input_ids=ids[:, 20:25], cache=cache).logits for cache in caches)
+    assert (a - b).abs().max() < 1e-6
 
 
 # ---------------------------------------------------------------- rollback and forks
