@@ -189,7 +189,7 @@ def _task_pictures(task: Task) -> list[tuple[str, bytes]]:
     """The pictures that belong to a task's goal, from files beside the task file."""
     found = []
     for number, name in enumerate(task.images, start=1):
-        path = task.source.parent / name
+        path = task.beside(name)
         if not path.is_file():
             raise ConfigError(f"{task.source}: the task's picture {name!r} is not there")
         found.append((f"Picture {number} of the task:", path.read_bytes()))

@@ -139,9 +139,14 @@ def _execute(path: Path, full_name: str) -> ModuleType:
 def _find(kind: Kind, name_or_path: str | Path) -> Path:
     text = str(name_or_path)
     given = user_path(text)
+    root = data_dir(kind).resolve()
+    if kind != "tasks" and text and text == given.name and not given.suffix:
+        # A bare name means what is installed: code that happens to lie in the working folder must not take its place.
+        found = _below(kind, root, (text,))
+        if found is not None:
+            return found
     if text and _fits(kind, given):
         return given.resolve()
-    root = data_dir(kind).resolve()
     if text and not given.is_absolute():
         parts = PurePosixPath(given.as_posix()).parts
         for name in (parts, parts[1:]) if parts[:1] == (kind,) else (parts,):

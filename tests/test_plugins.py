@@ -149,3 +149,10 @@ def test_syntax_error_in_a_plugin_names_the_file(data: Path) -> None:
 def test_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match="no such file"):
         plugins.load_module(tmp_path / "gone.py", "agents.gone")
+
+
+def test_code_in_the_working_folder_does_not_take_an_installed_names_place(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "market").mkdir()
+    (tmp_path / "market" / "site.py").write_text("VALUE = 2\n")
+    assert plugins.find_env("market") == data / "envs" / "market"
+    assert plugins.find_env("./market") == tmp_path / "market"

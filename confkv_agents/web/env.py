@@ -189,8 +189,8 @@ class WebEnv:
         }
         if resolved.geolocation:
             options |= {"geolocation": resolved.geolocation, "permissions": ["geolocation"]}
-        if resolved.storage_state and (task.source.parent / resolved.storage_state).is_file():
-            options["storage_state"] = str(task.source.parent / resolved.storage_state)
+        if resolved.storage_state and task.beside(resolved.storage_state).is_file():
+            options["storage_state"] = str(task.beside(resolved.storage_state))
         self._steps_allowed = max_steps or task.max_steps or self._default_steps
         self._task = resolved
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
-from confkv_agents.errors import ConfigError, PromptTooLongError
+from confkv_agents.errors import ConfigError, PromptTooLongError, TaskError
 from confkv_agents.evaluation.agents import load_agent
-from confkv_agents.plugins import find_agent, load_module
+from confkv_agents.plugins import find_agent, find_task, load_module
 from confkv_agents.web.actions import describe_actions, parse_action
+from confkv_agents.web.tasks import load_tasks
 from tests.evaluation.fakes import FakeElement, FakeObservation, FakeTask, screenshot
 
 react = load_module(find_agent("react"), "agents.react")
@@ -179,13 +181,26 @@ def test_a_model_that_does_not_say_whether_it_sees_is_shown_what_is_asked_for():
 
 def test_pictures_of_the_task_are_shown_or_said_to_be_hidden(tmp_path: Path):
     (tmp_path / "goal.png").write_bytes(PNG)
-    task = FakeTask(images=("goal.png",), source=tmp_path / "task.json")  # type: ignore[arg-type]
+    fields = json.loads((find_task("shop/read_sku")).read_text(encoding="utf-8")) | {"image": "goal.png"}
+    (tmp_path / "task.json").write_text(json.dumps(fields), encoding="utf-8")
+    (task,) = load_tasks(tmp_path / "task.json")
     agent, model = begin("click [4]", sees=True, pictures="none", task=task)
     agent.act(page(1))
     assert sum(block["type"] == "image" for block in model.seen[0][1].content) == 1
     agent, model = begin("click [4]", task=task)
     agent.act(page(1))
     assert "1 picture" in text_of(model.seen[0][1])
+
+
+@pytest.mark.parametrize("name", ["../secret.png", "/etc/hostname"])
+def test_pictures_outside_the_tasks_folder_are_refused(tmp_path: Path, name: str):
+    (tmp_path / "secret.png").write_bytes(PNG)
+    (tmp_path / "inside").mkdir()
+    fields = json.loads((find_task("shop/read_sku")).read_text(encoding="utf-8")) | {"image": name}
+    (tmp_path / "inside" / "task.json").write_text(json.dumps(fields), encoding="utf-8")
+    (task,) = load_tasks(tmp_path / "inside" / "task.json")
+    with pytest.raises(TaskError, match="outside the task's folder"):
+        begin("click [4]", sees=True, pictures="none", task=task)
 
 
 def test_a_full_context_ends_the_agents_work_as_its_own_error():

@@ -173,6 +173,18 @@ class Task(BaseModel):
                             reasons.append(f"{name} {SIGNATURES[name].unsupported}")
         return tuple(dict.fromkeys(reasons))
 
+    def beside(self, name: str) -> Path:
+        """Return the path of a file that the task names, which must lie in the task file's folder or below.
+
+        Raises:
+            TaskError: The name leads elsewhere: task files are not trusted with the rest of the disk.
+        """
+        folder = self.source.parent.resolve()
+        path = (folder / name).resolve()
+        if not path.is_relative_to(folder):
+            raise TaskError(f"{self.source}: {name!r} lies outside the task's folder; put the file beside the task")
+        return path
+
     def require_supported(self) -> None:
         """Raise TaskError, naming the reasons, when the task cannot be scored here."""
         if self.unsupported:
