@@ -55,6 +55,10 @@ class CacheStateError(ConfKVError, RuntimeError):
     """The cache cannot do this in its present state, such as a rollback to evicted tokens."""
 
 
+class TraceError(ConfKVError):
+    """A trace cannot be written or read; the message names the file and the line."""
+
+
 class PluginError(ConfKVError):
     """An agent, site or task is not found or does not expose what it must."""
 

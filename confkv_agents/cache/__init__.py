@@ -12,6 +12,7 @@ from confkv_agents.cache.config import CacheConfig
 from confkv_agents.cache.persistence import load_cache, save_cache
 from confkv_agents.cache.policies import POLICIES, Policy
 from confkv_agents.cache.processor import ConfidenceProcessor
+from confkv_agents.cache.trace import StepTrace, Trace, TraceFile, read_trace
 from confkv_agents.cache.usage import CacheUsage
 
 __all__ = [
@@ -21,8 +22,12 @@ __all__ = [
     "ConfKVCache",
     "ConfidenceProcessor",
     "Policy",
+    "StepTrace",
+    "Trace",
+    "TraceFile",
     "attach",
     "confidence",
     "load_cache",
+    "read_trace",
     "save_cache",
 ]
