@@ -51,6 +51,10 @@ def needle(
     repeats: Annotated[int, typer.Option(help="Cases per context and depth; the forms take turns.")] = 3,
     forms: Annotated[str, typer.Option(help="Forms of needle, with commas.")] = "number,word,fact",
     later_turn: Annotated[bool, typer.Option("--later-turn", help="Ask in a turn of its own.")] = False,
+    agent: Annotated[
+        bool,
+        typer.Option("--agent", help="Hide them in an agent's transcript: in the task, or in one of depths - 1 pages."),
+    ] = False,
     fresh: Fresh = False,
 ) -> None:
     """Hide sentences in real text and ask for them.
@@ -60,7 +64,7 @@ def needle(
     from confkv_agents.evaluation.bench.needle import NeedleBench
 
     common = _common(model, policies, budget, context, texts, out, seed, threads, limit, dtype, fresh)
-    _run(NeedleBench(common, depths, repeats, _names(forms), later_turn))
+    _run(NeedleBench(common, depths, repeats, _names(forms), later_turn, agent))
 
 
 @bench_app.command()

@@ -1,7 +1,11 @@
-"""Plain decoding for benchmarks: greedy, one row, the budget following confidence."""
+"""Plain decoding for benchmarks: greedy, one row, the budget following confidence, the cache's figures noted."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -16,28 +20,122 @@ def step(model: Any, cache: Any, token: torch.Tensor) -> torch.Tensor:
     return logits
 
 
-def answer(loaded: LoadedModel, cache: Any, logits: torch.Tensor, tokens: int) -> tuple[str, list[float], list[float]]:
-    """Decode greedily to the end of the turn, or so many tokens.
+@dataclass
+class Computed:
+    """Tokens that a model has computed: those fed, and those run only to look ahead or once more."""
+
+    tokens: int = 0
+
+    def take(self) -> int:
+        """Return the tokens since the last call."""
+        taken, self.tokens = self.tokens, 0
+        return taken
+
+
+@contextlib.contextmanager
+def counting(model: torch.nn.Module) -> Iterator[Computed]:
+    """Count the tokens of every forward inside."""
+    found = Computed()
+
+    def count(_: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        ids = kwargs["input_ids"] if "input_ids" in kwargs else args[0]
+        found.tokens += int(ids.shape[-1])
+
+    handle = model.register_forward_pre_hook(count, with_kwargs=True)
+    try:
+        yield found
+    finally:
+        handle.remove()
+
+
+@dataclass
+class Decoder:
+    """Decodes with a cache and notes its figures at each step.
 
     Args:
         loaded: The model.
         cache: A `ConfKVCache` that has read the prompt.
+        constant: Confidence that the cache is told at every step in place of what the logits say, for a budget that
+            does not follow the model; None follows it.
+    """
+
+    loaded: LoadedModel
+    cache: Any
+    constant: float | None = None
+    confidences: list[float] = field(default_factory=list)
+    budgets: list[float] = field(default_factory=list)
+    slots: list[float] = field(default_factory=list)
+    kv_bytes: list[int] = field(default_factory=list)
+    cold_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        self._before = _recall_counts(self.cache)
+
+    def observe(self, logits: torch.Tensor) -> None:
+        """Let the cache see raw logits `[1, V]`."""
+        if self.constant is None:
+            self.confidences.append(float(self.cache.observe(logits)[0]))
+        else:
+            self.confidences.append(float(self.cache.observe_confidence([self.constant])[0]))
+
+    def feed(self, token: torch.Tensor) -> torch.Tensor:
+        """Feed one token `[1, 1]`; returns raw logits `[1, V]`."""
+        logits = step(self.loaded.model, self.cache, token)
+        usage = self.cache.usage()
+        self.budgets.append(float(usage.budget))
+        self.slots.append(float(usage.stored_slots))
+        self.kv_bytes.append(usage.kv_bytes)
+        self.cold_bytes = max(self.cold_bytes, _cold(usage))
+        return logits
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures over the steps so far.
+
+        `budget` and `slots` are means in full-precision slots a layer, `held_kv_bytes` and `mean_kv_bytes` the most and
+        the mean held while decoding, `cold_kv_bytes` the most in host memory, `recalled` of `steps` read it.
+        """
+        usage = self.cache.usage()
+        recalled = _recall_counts(self.cache)[0]
+        return {
+            "confidence": fmean(self.confidences) if self.confidences else 0.0,
+            "budget": fmean(self.budgets) if self.budgets else float(usage.budget),
+            "slots": fmean(self.slots) if self.slots else float(usage.stored_slots),
+            "held_kv_bytes": max(self.kv_bytes, default=usage.kv_bytes),
+            "mean_kv_bytes": fmean(self.kv_bytes) if self.kv_bytes else float(usage.kv_bytes),
+            "cold_kv_bytes": max(self.cold_bytes, _cold(usage)),
+            "recalled": recalled - self._before[0],
+            "steps": len(self.kv_bytes),
+            "usage": asdict(usage),
+        }
+
+
+def answer(decoder: Decoder, logits: torch.Tensor, tokens: int) -> str:
+    """Decode greedily to the end of the turn, or so many tokens.
+
+    Args:
+        decoder: What decodes, and keeps the figures.
         logits: `[1, V]` of the first token.
         tokens: Most tokens.
 
     Returns:
-        The text, and each step's smoothed confidence and mean budget in slots.
+        The text.
     """
+    loaded = decoder.loaded
     ids: list[int] = []
-    confidences, budgets = [], []
     for number in range(tokens):
-        confidences.append(float(cache.observe(logits)[0]))
+        decoder.observe(logits)
         token = int(logits.argmax(-1))
         if token in loaded.eos_ids:
             break
         ids.append(token)
-        if number + 1 == tokens:
-            break
-        logits = step(loaded.model, cache, torch.tensor([[token]], device=loaded.device))
-        budgets.append(float(cache.usage().budget))
-    return str(loaded.tokenizer.decode(ids)), confidences, budgets
+        if number + 1 < tokens:
+            logits = decoder.feed(torch.tensor([[token]], device=loaded.device))
+    return str(loaded.tokenizer.decode(ids))
+
+
+def _recall_counts(cache: Any) -> tuple[int, int]:
+    return getattr(cache, "recalled_steps", 0), getattr(cache, "decoded_steps", 0)
+
+
+def _cold(usage: Any) -> int:
+    return int(getattr(usage, "cold_bytes", 0))

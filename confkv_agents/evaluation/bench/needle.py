@@ -1,34 +1,26 @@
-"""Needle retrieval: a grid of contexts and depths, several forms of needle, exact match, retention of full KV."""
+"""Needle retrieval: a grid of contexts and places, several forms of needle, exact match, retention of full KV."""
 
 from __future__ import annotations
 
 import math
-import random
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
-from confkv_agents.cache import ConfKVCache
-from confkv_agents.engine.reading import read_prompt
 from confkv_agents.errors import ConfigError
-from confkv_agents.evaluation.bench.decoding import answer
-from confkv_agents.evaluation.bench.needles import FORMS, Haystack, NeedlePrompt, Renderer, build_prompt
+from confkv_agents.evaluation.bench.asking import ANSWER_TOKENS, Asker, Grid
+from confkv_agents.evaluation.bench.needles import FORMS
 from confkv_agents.evaluation.bench.policies import REFERENCE
 from confkv_agents.evaluation.bench.statistics import retention, retention_interval, wilson
 from confkv_agents.evaluation.bench.suite import Common, Item, Row, Setup, check_context
+from confkv_agents.evaluation.bench.words import AGENT, LATER, SAME
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-    from confkv_agents.engine.loading import LoadedModel
-
-ANSWER_TOKENS = 16
 
 
 @dataclass
@@ -37,10 +29,12 @@ class NeedleBench:
 
     Args:
         common: What every benchmark is told; `limit` is the most cases per context and policy.
-        depths: Number of depths, evenly from the beginning of the text to its end.
+        depths: Number of depths, evenly from the beginning of the text to its end; with `agent` the task and
+            `depths - 1` pages.
         repeats: Cases per context and depth; the forms take turns.
         forms: Names of the forms.
         later_turn: Ask in a turn of its own, when no reader of the text could know the question.
+        agent: Hide the needle in an agent's transcript and ask at its end.
     """
 
     common: Common
@@ -48,22 +42,22 @@ class NeedleBench:
     repeats: int = 3
     forms: tuple[str, ...] = tuple(FORMS)
     later_turn: bool = False
+    agent: bool = False
     name = "needle"
 
     def __post_init__(self) -> None:
-        if self.depths < 1 or self.repeats < 1:
-            raise ConfigError("--depths and --repeats must be at least 1")
-        unknown = [form for form in self.forms if form not in FORMS]
-        if unknown or not self.forms:
-            raise ConfigError(f"--forms {','.join(self.forms)!r}: choose from {', '.join(FORMS)}")
-        self._haystack: Haystack | None = None
+        if self.later_turn and self.agent:
+            raise ConfigError("--later-turn and --agent exclude each other: a transcript asks in its last turn")
+        asked = AGENT if self.agent else LATER if self.later_turn else SAME
+        self._grid = Grid(self.depths, self.repeats, self.forms, asked)
+        self._asker: Asker | None = None
 
     def settings(self) -> dict[str, Any]:
         """Return what decides how a case of a given number looks."""
         return {
             "depths": self.depths,
             "forms": list(self.forms),
-            "later_turn": self.later_turn,
+            "asked": self._grid.asked,
             "answer_tokens": ANSWER_TOKENS,
         }
 
@@ -72,40 +66,18 @@ class NeedleBench:
         check_context(setup, max(self.common.contexts) + ANSWER_TOKENS)
         items = []
         for context in self.common.contexts:
-            self._prompt(setup, self._case(context, 0))  # refuses texts that are too short
-            count = self.depths * self.repeats
-            for number in range(min(count, self.common.limit or count)):
-                case = self._case(context, number)
+            self._ask(setup).prompt(self._grid.case(context, 0))  # refuses texts that are too short
+            for case in self._grid.cases(context, self.common.limit):
                 for policy in setup.configs:
                     key = f"{context} {case['number']:03d} {case['form']} at {case['depth']:.0%} {policy}"
                     items.append(Item(key, {**case, "policy": policy}))
         return items
 
     def measure(self, setup: Setup, item: Item) -> Row:
-        """Read, answer greedily, compare; `usage` is taken after the reading buffer was given back."""
-        prompt = self._prompt(setup, item.what)
-        loaded = setup.loaded
-        cache = ConfKVCache(loaded.model.config, setup.configs[item.what["policy"]])
-        began = time.perf_counter()
-        for part in prompt.parts:
-            logits = read_prompt(loaded.model, cache, torch.tensor([part], device=loaded.device))
-        read = time.perf_counter()
-        text, confidences, budgets = answer(loaded, cache, logits, ANSWER_TOKENS)
-        ended = time.perf_counter()
-        cache.compact()
-        return {
-            **item.what,
-            "tokens": prompt.tokens,
-            "depth_reached": prompt.depth,
-            "ok": prompt.needle.found_in(text),
-            "expected": prompt.needle.answer,
-            "got": text,
-            "confidence": fmean(confidences),
-            "budget": fmean(budgets) if budgets else None,
-            "read_s": read - began,
-            "answer_s": ended - read,
-            "usage": asdict(cache.usage()),
-        }
+        """Ask one case under one policy."""
+        policy = item.what["policy"]
+        case = {key: value for key, value in item.what.items() if key != "policy"}
+        return {"policy": policy, **self._ask(setup).ask(case, setup.configs[policy])}
 
     def summarize(self, setup: Setup, rows: Sequence[Row]) -> dict[str, Any]:
         """Return accuracy, retention and bytes by policy, in all, by context, by form and by cell of the grid."""
@@ -129,20 +101,24 @@ class NeedleBench:
                 "peak_kv_bytes": max(row["usage"]["peak_kv_bytes"] for row in own),
                 "held_kv_bytes": max(row["usage"]["kv_bytes"] for row in own),
                 "full_kv_bytes": max(row["usage"]["full_kv_bytes"] for row in own),
+                "cold_kv_bytes": max(row["cold_kv_bytes"] for row in own),
+                "recalled": share_recalled(own),
+                "probed": fmean(row["probed"] for row in own),
                 "read_s": fmean(row["read_s"] for row in own),
                 "contexts": {str(c): _accuracy(_where(own, context=c)) for c in self.common.contexts},
                 "forms": {form: _accuracy(_where(own, form=form)) for form in self.forms},
                 "grid": [
                     {"context": c, "depth": d, **_accuracy(cell)}
                     for c in self.common.contexts
-                    for d in self._depths()
+                    for d in self._grid.places()
                     if (cell := _where(own, context=c, depth=d))
                 ],
             }
         return {
             "contexts": list(self.common.contexts),
-            "depths": self._depths(),
-            "later_turn": self.later_turn,
+            "depths": self._grid.places(),
+            "depth_labels": self._grid.labels(),
+            "asked": self._grid.asked,
             "budget_bytes": setup.equal_bytes,
             "policies": policies,
         }
@@ -159,53 +135,16 @@ class NeedleBench:
 
         needle_plot(summary, path)
 
-    def _depths(self) -> list[float]:
-        if self.depths == 1:
-            return [0.5]
-        return [round(index / (self.depths - 1), 4) for index in range(self.depths)]
-
-    def _case(self, context: int, number: int) -> dict[str, Any]:
-        repeat, place = divmod(number, self.depths)
-        form = self.forms[(repeat + place) % len(self.forms)]
-        return {"context": context, "number": number, "depth": self._depths()[place], "form": form}
-
-    def _prompt(self, setup: Setup, case: Mapping[str, Any]) -> NeedlePrompt:
-        """Build a case's prompt; the same for every policy."""
-        tokenizer = setup.loaded.tokenizer
-        if self._haystack is None:
-            self._haystack = Haystack(tokenizer, [text.content for text in setup.texts])
-        chance = random.Random(f"{self.common.seed} {case['context']} {case['number']}")
-        start = chance.randrange(len(self._haystack.ids))
-        return build_prompt(
-            tokenizer,
-            renderer(setup.loaded),
-            self._haystack,
-            FORMS[case["form"]](chance),
-            context=case["context"],
-            depth=case["depth"],
-            start=start,
-            later_turn=self.later_turn,
-        )
+    def _ask(self, setup: Setup) -> Asker:
+        if self._asker is None or self._asker.setup is not setup:
+            self._asker = Asker(self._grid, setup)
+        return self._asker
 
 
-def renderer(loaded: LoadedModel) -> Renderer:
-    """Return how messages become text: the model's chat template, or plain lines for a model without one."""
-    template = loaded.chat_template
-
-    def render(messages: list[dict[str, str]], answering: bool) -> str:
-        if template is None:
-            lines = "".join(f"{message['content']}\n\n" for message in messages)
-            return f"{lines}Answer: " if answering else lines
-        turns: list[dict[str, Any]] = [dict(message) for message in messages]
-        if loaded.takes_pictures:
-            turns = [{**turn, "content": [{"type": "text", "text": turn["content"]}]} for turn in turns]
-        return str(
-            loaded.tokenizer.apply_chat_template(
-                turns, chat_template=template, tokenize=False, add_generation_prompt=answering
-            )
-        )
-
-    return render
+def share_recalled(rows: Sequence[Row]) -> float | None:
+    """Return the share of decoding steps that read the cold tier, None if none was made."""
+    steps = sum(row["steps"] for row in rows)
+    return sum(row["recalled"] for row in rows) / steps if steps else None
 
 
 def _where(rows: Sequence[Row], **wanted: Any) -> list[Row]:

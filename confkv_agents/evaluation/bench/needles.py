@@ -145,12 +145,14 @@ class NeedlePrompt:
         depth: Share of the haystack's tokens that lie before the needle, as it came out.
         needle: What is hidden.
         text: The whole prompt.
+        segments: For each part the kind and the tokens of its segments in order; empty where there are none to tell.
     """
 
     parts: tuple[tuple[int, ...], ...]
     depth: float
     needle: Needle
     text: str
+    segments: tuple[tuple[tuple[str, int], ...], ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -171,6 +173,12 @@ def hide(needle: Needle, hay: str, depth: float) -> tuple[str, str]:
         spaces = [match.end() for match in re.finditer(r"\s+", hay)]
         cut = min([cut, *spaces], key=lambda end: abs(end - target))
     return hay[:cut].rstrip(" "), hay[cut:]
+
+
+def plant(needle: Needle, hay: str, depth: float) -> tuple[str, str]:
+    """Return the text with the needle's sentence in it, and what lies before the sentence; see `hide`."""
+    before, after = hide(needle, hay, depth)
+    return "\n".join(part for part in (f"{before} {needle.sentence}".strip(), after.strip()) if part), before
 
 
 Renderer = Callable[[list[dict[str, str]], bool], str]
@@ -208,8 +216,7 @@ def build_prompt(
         if length < 32:
             raise ConfigError(f"--context {context} leaves no room for text beside the question; make it larger")
         hay = haystack.window(start, length)
-        before, after = hide(needle, hay, depth)
-        document = "\n".join(part for part in (f"{before} {needle.sentence}".strip(), after.strip()) if part)
+        document, before = plant(needle, hay, depth)
         texts = _turns(render, document, needle, later_turn)
         parts = tuple(tuple(encode(tokenizer, text)) for text in texts)
         over = sum(map(len, parts)) - context

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,8 @@ from confkv_agents.cache import CacheConfig, ConfKVCache
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.reading import read_prompt
 from confkv_agents.errors import ConfigError
-from confkv_agents.evaluation.bench.decoding import step
+from confkv_agents.evaluation.bench.decoding import Decoder, counting
+from confkv_agents.evaluation.bench.needle import share_recalled
 from confkv_agents.evaluation.bench.policies import REFERENCE
 from confkv_agents.evaluation.bench.statistics import Array, bootstrap, perplexity, perplexity_difference
 from confkv_agents.evaluation.bench.suite import Common, Item, Row, Setup, check_context
@@ -130,6 +131,10 @@ class PerplexityBench:
             "confidence": fmean(row["confidence"] for row in own),
             "peak_kv_bytes": max(row["usage"]["peak_kv_bytes"] for row in own),
             "held_kv_bytes": max(row["held_kv_bytes"] for row in own),
+            "mean_kv_bytes": fmean(row["mean_kv_bytes"] for row in own),
+            "cold_kv_bytes": max(row["cold_kv_bytes"] for row in own),
+            "recalled": share_recalled(own),
+            "probed": fmean(row["probed"] for row in own),
             "full_kv_bytes": max(row["usage"]["full_kv_bytes"] for row in own),
             "ms_per_token": 1000 * fmean(row["decode_s"] / len(row["nats"]) for row in own),
             "texts": {},
@@ -149,7 +154,9 @@ class PerplexityBench:
         return found
 
 
-def stream(loaded: LoadedModel, config: CacheConfig, ids: Sequence[int], prefix: int) -> Row:
+def stream(
+    loaded: LoadedModel, config: CacheConfig, ids: Sequence[int], prefix: int, constant: float | None = None
+) -> Row:
     """Read `prefix` tokens in chunks, then feed the rest one by one, scoring each before it is fed.
 
     Args:
@@ -157,38 +164,35 @@ def stream(loaded: LoadedModel, config: CacheConfig, ids: Sequence[int], prefix:
         config: Of the cache.
         ids: The text; at least one token more than the prefix.
         prefix: Tokens that are only read.
+        constant: Confidence told to the cache in place of the model's, see `Decoder`.
 
     Returns:
-        Negative log likelihood in nats of each token after the prefix, mean budget (slots) and confidence over the
-        steps, bytes (`held_kv_bytes`: the most held while decoding, the reading buffer given back), seconds.
+        Negative log likelihood in nats of each token after the prefix, the decoder's figures over the steps, tokens
+        computed beside those of the prefix while it was read (`probed`), seconds.
     """
     tokens = torch.tensor([list(ids)], device=loaded.device)
     cache = ConfKVCache(loaded.model.config, config)
-    began = time.perf_counter()
-    logits = read_prompt(loaded.model, cache, tokens[:, :prefix])
-    cache.compact()
-    read = time.perf_counter()
-    nats: list[torch.Tensor] = []
-    confidences, budgets = [], []
-    peak = 0
-    for place in range(prefix, tokens.shape[1]):
-        target = tokens[:, place : place + 1]
-        nats.append(-logits.float().log_softmax(-1).gather(-1, target)[0, 0])
-        if place + 1 < tokens.shape[1]:
-            confidences.append(float(cache.observe(logits)[0]))
-            logits = step(loaded.model, cache, target)
-            budgets.append(float(cache.usage().budget))
-            peak = max(peak, cache.nbytes)
-    ended = time.perf_counter()
-    usage = cache.usage()
+    with counting(loaded.model) as computed:
+        began = time.perf_counter()
+        logits = read_prompt(loaded.model, cache, tokens[:, :prefix])
+        cache.compact()
+        probed = computed.take() - prefix
+        read = time.perf_counter()
+        decoder = Decoder(loaded, cache, constant)
+        nats: list[torch.Tensor] = []
+        for place in range(prefix, tokens.shape[1]):
+            target = tokens[:, place : place + 1]
+            nats.append(-logits.float().log_softmax(-1).gather(-1, target)[0, 0])
+            if place + 1 < tokens.shape[1]:
+                decoder.observe(logits)
+                logits = decoder.feed(target)
+        ended = time.perf_counter()
     return {
         "nats": [round(value, 5) for value in torch.stack(nats).tolist()],
-        "budget": fmean(budgets) if budgets else float(usage.budget),
-        "confidence": fmean(confidences) if confidences else 0.0,
-        "held_kv_bytes": peak,
+        "probed": probed,
         "read_s": read - began,
         "decode_s": ended - read,
-        "usage": asdict(usage),
+        **decoder.figures(),
     }
 
 

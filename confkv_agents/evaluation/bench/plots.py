@@ -7,6 +7,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from confkv_agents.evaluation.bench.words import ASKED
 from confkv_agents.evaluation.files import write_bytes
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def needle_plot(summary: Mapping[str, Any], path: Path) -> None:
             color=_INK,
         )
         axes.set_xticks(range(len(contexts)), [f"{context:,}" for context in contexts])
-        axes.set_yticks(range(len(depths)), [f"{depth:.0%}" for depth in depths])
+        axes.set_yticks(range(len(depths)), summary["depth_labels"])
         axes.tick_params(labelsize=8.5, length=0)
         axes.spines[:].set_visible(False)
     figure.supxlabel("prompt, tokens", fontsize=9.5)
@@ -71,8 +72,9 @@ def needle_plot(summary: Mapping[str, Any], path: Path) -> None:
         bar = figure.colorbar(picture, ax=panels, shrink=0.8, pad=0.02)
         bar.set_label("share found", fontsize=9)
         bar.ax.tick_params(labelsize=8.5)
-    asked = "asked for in a later turn" if summary["later_turn"] else "asked for in the same prompt"
-    figure.suptitle(f"Needles found, {asked} (budget {summary['budget_bytes'] / _MIB:.1f} MiB)", fontsize=11)
+    figure.suptitle(
+        f"Needles found, {ASKED[summary['asked']]} (budget {summary['budget_bytes'] / _MIB:.1f} MiB)", fontsize=11
+    )
     _save(figure, path)
 
 

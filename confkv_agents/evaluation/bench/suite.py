@@ -37,7 +37,16 @@ if TYPE_CHECKING:
     from confkv_agents.evaluation.bench.progress import Reporter
 
 SCHEMA = "confkv-bench/1"
-_MEASURING = ("decoding.py", "latency.py", "needle.py", "needles.py", "perplexity.py", "texts.py")
+_MEASURING = (
+    "asking.py",
+    "decoding.py",
+    "latency.py",
+    "needle.py",
+    "needles.py",
+    "perplexity.py",
+    "texts.py",
+    "transcripts.py",
+)
 Row = dict[str, Any]
 
 

@@ -1,8 +1,8 @@
-"""Results as tables that fit 80 columns; "peak" counts the reading buffer, "held" is what stays after reading."""
+"""Results as tables that fit 100 columns; "peak" counts the reading buffer, "held" is what stays after reading."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rich import box
@@ -10,23 +10,26 @@ from rich.table import Table
 from rich.text import Text
 
 from confkv_agents.evaluation import words
+from confkv_agents.evaluation.bench.words import ASKED
 
 
 def needle_table(summary: Mapping[str, Any]) -> Table:
-    """One row per policy: accuracy with Wilson's interval, retention of full KV, bytes."""
-    asked = "in a later turn" if summary["later_turn"] else "in the same prompt"
-    table = _table(f"Needles found, asked for {asked} (95 % intervals)")
-    for name in ("policy", "found", "accuracy", "retention", "peak MiB", "of full", "held MiB"):
+    """One row per policy: found with Wilson's interval, retention of full KV, bytes, recall, tokens probed."""
+    table = _table(f"Needles found, {ASKED[summary['asked']]} (95 % intervals, in %)")
+    rows = summary["policies"]
+    more = _more(list(rows.values()))
+    for name in ("policy", "found", "retention", "peak MiB", "of full", "held MiB", *more, "probed"):
         _column(table, name)
-    for policy, row in summary["policies"].items():
+    for policy, row in rows.items():
         table.add_row(
             Text(policy),
-            f"{row['found']}/{row['cases']}",
-            f"{_percent(row['accuracy'])} {_span(row['interval'], percent=True)}",
+            f"{row['found']}/{row['cases']} {_span(row['interval'], percent=True)}",
             f"{_percent(row['retention'])} {_span(row['retention_interval'], percent=True)}".strip(),
             _mib(row["peak_kv_bytes"]),
             words.ratio(row["peak_kv_bytes"], row["full_kv_bytes"]),
             _mib(row["held_kv_bytes"]),
+            *(show(row) for show in more.values()),
+            f"{row['probed']:,.0f}",
         )
     return table
 
@@ -54,7 +57,8 @@ def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
         f"Perplexity of {summary['scored']:,} tokens after {int(context):,}, "
         f"{texts} text{'s' if texts != 1 else ''}{few} (95 % intervals)"
     )
-    for name in ("policy", "ppl", "above full", "budget", "peak MiB", "of full", "held MiB"):
+    more = _more(list(part["policies"].values()))
+    for name in ("policy", "ppl", "above full", "budget", "peak MiB", "of full", "held MiB", *more):
         _column(table, name)
     for policy, row in part["policies"].items():
         difference = row["difference"]
@@ -66,6 +70,7 @@ def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
             _mib(row["peak_kv_bytes"]),
             words.ratio(row["peak_kv_bytes"], row["full_kv_bytes"]),
             _mib(row["held_kv_bytes"]),
+            *(show(row) for show in more.values()),
         )
     return table
 
@@ -87,6 +92,16 @@ def latency_table(summary: Mapping[str, Any], context: str) -> Table:
             _mib(row["peak_kv_bytes"]),
         )
     return table
+
+
+def _more(rows: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], str]]:
+    """Return the columns of the cold tier, if any row has one."""
+    if not any(row["cold_kv_bytes"] or row["recalled"] for row in rows):
+        return {}
+    return {
+        "cold MiB": lambda row: _mib(row["cold_kv_bytes"]),
+        "recalled": lambda row: _percent(row["recalled"]),
+    }
 
 
 def _table(title: str) -> Table:

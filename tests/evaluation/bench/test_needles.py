@@ -7,7 +7,7 @@ import random
 import pytest
 
 from confkv_agents.errors import ConfigError, PromptError
-from confkv_agents.evaluation.bench.needle import renderer
+from confkv_agents.evaluation.bench.asking import renderer
 from confkv_agents.evaluation.bench.needles import FORMS, Haystack, Needle, NeedlePrompt, build_prompt, hide
 from tests.engine.tiny import CHATML, tiny_llama
 

@@ -46,7 +46,7 @@ def common(folder: Path, **changes: Any) -> Common:
 
 def run(bench: Bench, loaded: Any = None) -> tuple[Path, str]:
     stream_ = io.StringIO()
-    console = Console(file=stream_, width=80, highlight=False)
+    console = Console(file=stream_, width=100, highlight=False)
     folder = run_bench(bench, Reporter(console), loaded or tiny_llama())
     return folder, stream_.getvalue()
 
@@ -149,13 +149,13 @@ def test_needle_results_state_model_versions_bytes_and_summary(tmp_path: Path) -
     assert len(ours["grid"]) == 2
     assert sum(cell["cases"] for cell in ours["grid"]) == 4
     assert (folder / "plot.png").read_bytes().startswith(b"\x89PNG")
-    assert max(map(len, shown.replace(str(folder), "").splitlines())) <= 80
+    assert max(map(len, shown.replace(str(folder), "").splitlines())) <= 100
     assert "peak MiB" in shown
 
 
 def test_needle_counts_the_right_answer(tmp_path: Path) -> None:
     bench = NeedleBench(common(tmp_path, policies="full,window"), depths=1, repeats=1)
-    prompt = bench._prompt(setup_of(bench), bench._case(500, 0))
+    prompt = bench._ask(setup_of(bench)).prompt(bench._grid.case(500, 0))
     loaded = script(tiny_llama(), [f" {prompt.needle.answer}", " something else"])
     setup = Setup(bench.common, setup_of(bench).configs, setup_of(bench).texts, loaded)
     rows = [bench.measure(setup, item) for item in bench.items(setup)]
@@ -203,7 +203,7 @@ def test_perplexity_results_pair_policies_with_full(tmp_path: Path) -> None:
     assert low <= part["policies"]["window"]["difference"] <= high
     assert len(part["policies"]["confkv"]["texts"]) == 3
     assert (folder / "plot.png").exists()
-    assert max(map(len, shown.replace(str(folder), "").splitlines())) <= 80
+    assert max(map(len, shown.replace(str(folder), "").splitlines())) <= 100
 
 
 def test_block_sums_keep_the_rest() -> None:
@@ -230,7 +230,7 @@ def test_latency_results_hold_the_stock_cache_and_every_policy(tmp_path: Path) -
     assert at[STOCK]["peak_kv_bytes"] == 408 * loaded.kv_bytes_per_token
     assert loaded.text_config._attn_implementation == "confkv"
     assert (folder / "plot.png").exists()
-    assert max(map(len, shown.replace(str(folder), "").splitlines())) <= 80
+    assert max(map(len, shown.replace(str(folder), "").splitlines())) <= 100
 
 
 def test_timed_cache_computes_what_the_plain_one_does() -> None:
