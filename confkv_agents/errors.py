@@ -101,3 +101,11 @@ class EngineClosedError(ConfKVError, RuntimeError):
 
 class EngineTimeoutError(ConfKVError, TimeoutError):
     """A request did not finish within its timeout."""
+
+
+class ConstraintError(ConfKVError, ValueError):
+    """An answer cannot be constrained as asked: a wrong grammar, or a JSON schema that cannot be held."""
+
+
+class ExtraMissingError(ConfKVError, ImportError):
+    """An optional package is needed for this; the message names the extra that installs it."""

@@ -34,6 +34,7 @@ class LoadedModel:
         processor: Its processor if it takes pictures, else `None`.
         eos_ids: Ids that end a turn.
         image_token_id: Id of the picture placeholder, if it takes pictures.
+        grammar_tokenizer: The tokenizer in the form that constrained decoding needs, once it was needed.
     """
 
     name: str
@@ -42,6 +43,7 @@ class LoadedModel:
     processor: Any = None
     eos_ids: frozenset[int] = frozenset()
     image_token_id: int | None = None
+    grammar_tokenizer: Any = field(default=None, repr=False)
     text_config: Any = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -75,7 +75,7 @@ class StopStrings:
             at, _, self.found = min(hits)
             shown, self._held = self._held[:at], ""
             return shown
-        keep = max(_overlap(self._held, stop) for stop in self._stops)
+        keep = max(overlap(self._held, stop) for stop in self._stops)
         cut = len(self._held) - keep
         shown, self._held = self._held[:cut], self._held[cut:]
         return shown
@@ -86,7 +86,7 @@ class StopStrings:
         return shown if self.found is None else ""
 
 
-def _overlap(text: str, stop: str) -> int:
+def overlap(text: str, stop: str) -> int:
     """Length of the longest end of `text` that is a beginning of `stop`."""
     for size in range(min(len(text), len(stop) - 1), 0, -1):
         if text.endswith(stop[:size]):
