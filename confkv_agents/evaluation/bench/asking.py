@@ -117,8 +117,13 @@ class Asker:
             later_turn=self.grid.asked == LATER,
         )
 
-    def ask(self, case: dict[str, Any], config: CacheConfig) -> Row:
-        """Read, answer greedily, compare; bytes held are taken after the reading buffer was given back.
+    def ask(self, case: dict[str, Any], config: CacheConfig, constant: float | None = None) -> Row:
+        """Read, answer greedily, compare.
+
+        Args:
+            case: Of the grid.
+            config: Of the cache.
+            constant: Confidence told to the cache in place of the model's, see `Decoder`.
 
         Returns:
             The case, what was expected and got, the decoder's figures, tokens computed beside those of the prompt
@@ -130,12 +135,12 @@ class Asker:
         with counting(loaded.model) as computed:
             began = time.perf_counter()
             logits = read(loaded, cache, prompt)
+            cache.compact()
             probed = computed.take() - prompt.tokens
             ended = time.perf_counter()
-            decoder = Decoder(loaded, cache)
+            decoder = Decoder(loaded, cache, constant)
             text = answer(decoder, logits, ANSWER_TOKENS)
             done = time.perf_counter()
-        cache.compact()
         return {
             **case,
             "tokens": prompt.tokens,

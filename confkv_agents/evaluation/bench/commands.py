@@ -1,4 +1,4 @@
-"""`confkv-agent bench needle|perplexity|latency`: the options, nothing else; whatever is heavy is imported on use."""
+"""`confkv-agent bench needle|perplexity|latency|ablate`: the options only; whatever is heavy is imported on use."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ Threads = Annotated[int | None, typer.Option(help="CPU threads; by default as to
 Dtype = Annotated[str, typer.Option(help="Number format: auto, float32, bfloat16, float16.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Measure again what was measured before.")]
 _POLICIES = "full,window,h2o,snapkv,confkv"
+_PARTS = "confidence,measures,pyramid,int8,probe,span,grace,group,recall,again,segments"
 _OUT = Path("benchmarks")
 
 
@@ -121,6 +122,48 @@ def latency(
 
     common = _common(model, policies, budget, context, texts, out, seed, threads, limit, dtype, fresh)
     _run(LatencyBench(common, rounds, decode, turn, stock_chunk))
+
+
+@bench_app.command()
+def ablate(
+    model: Model = "embedded",
+    policies: Annotated[str, typer.Option(help="The one policy to vary, settings after colons.")] = "confkv",
+    budget: Budget = 512,
+    context: Context = "4000",
+    texts: Texts = None,
+    out: Out = _OUT,
+    seed: Seed = 0,
+    threads: Threads = None,
+    limit: Annotated[int | None, typer.Option(help="Most texts, and most needles per context.")] = None,
+    dtype: Dtype = "auto",
+    parts: Annotated[str, typer.Option(help=f"Parts, with commas: {_PARTS}.")] = _PARTS,
+    measures: Annotated[
+        str | None,
+        typer.Option(
+            help="Measure by these, with commas: perplexity,needle,later,agent; by default as the part needs."
+        ),
+    ] = None,
+    scored: Annotated[int, typer.Option(help="Tokens scored after the context, one step each.")] = 500,
+    block: Annotated[int, typer.Option(help="Tokens per block of the bootstrap.")] = 50,
+    depths: Annotated[int, typer.Option(help="Depths of needles; in a transcript the task and depths - 1 pages.")] = 8,
+    repeats: Annotated[int, typer.Option(help="Needles per context and depth; the forms take turns.")] = 2,
+    forms: Annotated[str, typer.Option(help="Forms of needle, with commas.")] = "number,word,fact",
+    fresh: Fresh = False,
+) -> None:
+    """Switch the parts of the cache one by one, on the same items.
+
+    Every variant is compared item by item with the one that lacks the part; intervals are of the paired difference. A
+    fixed budget, and recall at random, take over what the run that they are compared with used on the same item: the
+    mean of its budget, the share of its steps that recalled. Continues where the same command was interrupted.
+    """
+    from confkv_agents.evaluation.bench.ablate import AblateBench
+
+    common = _common(model, policies, budget, context, texts, out, seed, threads, limit, dtype, fresh)
+    chosen = _names(parts)
+    if not chosen:
+        raise ConfigError(f"--parts names no part; choose from {_PARTS}")
+    by = _names(measures or "")
+    _run(AblateBench(common, chosen, by, scored, block, depths, repeats, _names(forms)))
 
 
 def _common(

@@ -99,7 +99,7 @@ class NeedleBench:
                 "retention": kept if math.isfinite(kept) else None,
                 "retention_interval": retention_interval(table, self.common.seed),
                 "peak_kv_bytes": max(row["usage"]["peak_kv_bytes"] for row in own),
-                "held_kv_bytes": max(row["usage"]["kv_bytes"] for row in own),
+                "held_kv_bytes": max(row["held_kv_bytes"] for row in own),
                 "full_kv_bytes": max(row["usage"]["full_kv_bytes"] for row in own),
                 "cold_kv_bytes": max(row["cold_kv_bytes"] for row in own),
                 "recalled": share_recalled(own),

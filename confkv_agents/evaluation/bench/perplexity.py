@@ -63,18 +63,10 @@ class PerplexityBench:
             ConfigError: Not one text is long enough.
         """
         check_context(setup, max(self.common.contexts) + self.scored)
-        self._ids = {text.name: encode(setup.loaded.tokenizer, text.content) for text in setup.texts}
         items: list[Item] = []
         for context in self.common.contexts:
-            need = context + self.scored
-            names = [name for name, ids in self._ids.items() if len(ids) >= need][: self.common.limit]
-            if not names:
-                longest = max(map(len, self._ids.values()))
-                raise ConfigError(
-                    f"no text has the {need:,} tokens that --context {context} and --scored {self.scored} need (the "
-                    f"longest has {longest:,}); give longer texts with --texts"
-                )
-            for name in names:
+            self._ids, names = long_enough(setup, context, self.scored)
+            for name in names[: self.common.limit]:
                 for policy in setup.configs:
                     what = {"context": context, "text": name, "policy": policy}
                     items.append(Item(f"{context} {name} {policy}", what))
@@ -152,6 +144,24 @@ class PerplexityBench:
                 "difference": perplexity_difference(pair) if known else None,
             }
         return found
+
+
+def long_enough(setup: Setup, context: int, scored: int) -> tuple[dict[str, list[int]], list[str]]:
+    """Return the texts' token ids by name, and the names of those that hold `context + scored` tokens.
+
+    Raises:
+        ConfigError: Not one does.
+    """
+    coded = {text.name: encode(setup.loaded.tokenizer, text.content) for text in setup.texts}
+    need = context + scored
+    names = [name for name, ids in coded.items() if len(ids) >= need]
+    if not names:
+        longest = max(map(len, coded.values()))
+        raise ConfigError(
+            f"no text has the {need:,} tokens that --context {context} and --scored {scored} need (the "
+            f"longest has {longest:,}); give longer texts with --texts"
+        )
+    return coded, names
 
 
 def stream(

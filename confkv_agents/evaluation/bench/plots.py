@@ -21,8 +21,9 @@ _OWN = {
     "h2o": "#A84300",
     "snapkv": "#8E4585",
     "confkv": "#0072B2",
+    "confkv+recall": "#007A5A",
 }
-_OTHERS = ("#007A5A", "#CC79A7", "#56B4E9", "#5b3a8c")
+_OTHERS = ("#B8860B", "#CC79A7", "#56B4E9", "#5b3a8c")
 _MARKERS = "sovD^PX*"
 _INK, _FAINT = "#1f2933", "#d5dbe1"
 _MIB = 2**20
@@ -31,11 +32,11 @@ _MIB = 2**20
 def needle_plot(summary: Mapping[str, Any], path: Path) -> None:
     """A heat map per policy: context by depth, the share found as colour and in figures."""
     policies, contexts, depths = summary["policies"], summary["contexts"], summary["depths"]
-    columns = min(len(policies), 6)
+    columns = len(policies) if len(policies) <= 4 else -(-len(policies) // 2)
     lines = -(-len(policies) // columns)
     wide = max(1.5, 0.62 * len(contexts) + 0.3)
     high = 0.36 * len(depths) + 1.1
-    figure = _figure(max(5.6, columns * wide + 1.8), lines * high + 0.5)
+    figure = new_figure(max(5.6, columns * wide + 1.8), lines * high + 0.5)
     panels = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
     picture = None
     for place, axes in enumerate(panels.flat):
@@ -67,7 +68,7 @@ def needle_plot(summary: Mapping[str, Any], path: Path) -> None:
         axes.tick_params(labelsize=8.5, length=0)
         axes.spines[:].set_visible(False)
     figure.supxlabel("prompt, tokens", fontsize=9.5)
-    figure.supylabel("depth of the needle", fontsize=9.5)
+    figure.supylabel("where the needle lies", fontsize=9.5)
     if picture is not None:
         bar = figure.colorbar(picture, ax=panels, shrink=0.8, pad=0.02)
         bar.set_label("share found", fontsize=9)
@@ -75,14 +76,14 @@ def needle_plot(summary: Mapping[str, Any], path: Path) -> None:
     figure.suptitle(
         f"Needles found, {ASKED[summary['asked']]} (budget {summary['budget_bytes'] / _MIB:.1f} MiB)", fontsize=11
     )
-    _save(figure, path)
+    save(figure, path)
 
 
 def perplexity_plot(summary: Mapping[str, Any], path: Path) -> None:
     """Perplexity above full KV by policy: mean with interval, and each text as a small mark; a panel per context."""
     contexts = list(summary["contexts"])
     labels = list(summary["contexts"][contexts[0]]["policies"])
-    figure = _figure(7.6, len(contexts) * (0.5 * len(labels) + 1.0) + 0.4)
+    figure = new_figure(7.6, len(contexts) * (0.5 * len(labels) + 1.0) + 0.4)
     panels = figure.subplots(len(contexts), 1, squeeze=False, sharex=True)[:, 0]
     for axes, context in zip(panels, contexts, strict=True):
         policies = summary["contexts"][context]["policies"]
@@ -104,21 +105,21 @@ def perplexity_plot(summary: Mapping[str, Any], path: Path) -> None:
                 fontsize=8.5,
                 color=_INK,
             )
-        _tidy(axes)
+        tidy(axes)
         axes.axvline(0, color="#9aa5b1", linewidth=1)
         axes.set_yticks(range(len(labels)), [_wrapped(label) for label in labels])
         axes.set_ylim(len(labels) - 0.4, -0.6)
         axes.grid(visible=False, axis="y")
         axes.set_title(f"after {int(context):,} tokens", fontsize=9.5, loc="left", color=_INK)
     panels[-1].set_xlabel("perplexity above full KV (line: 95 %, bars: single texts; right: peak KV)", fontsize=9.5)
-    _save(figure, path)
+    save(figure, path)
 
 
 def latency_plot(summary: Mapping[str, Any], path: Path) -> None:
     """Reading speed and time per decoded token over the context, a line per contender."""
     contexts = [int(context) for context in summary["contexts"]]
     labels = list(summary["contexts"][str(contexts[0])])
-    figure = _figure(9.6, 3.9)
+    figure = new_figure(9.6, 3.9)
     left, right = figure.subplots(1, 2)
     for axes, key, name in ((left, "read_tokens_per_s", "reading, tokens/s"), (right, "ms_per_token", "ms per token")):
         for label in labels:
@@ -133,7 +134,7 @@ def latency_plot(summary: Mapping[str, Any], path: Path) -> None:
                 linestyle="--" if label == "stock" else "-",
                 label=_wrapped(label),
             )
-        _tidy(axes)
+        tidy(axes)
         axes.set_xscale("log", base=2)
         axes.set_xticks(contexts, [f"{context:,}" for context in contexts])
         axes.minorticks_off()
@@ -142,7 +143,7 @@ def latency_plot(summary: Mapping[str, Any], path: Path) -> None:
         axes.set_title(name if axes is left else f"decoding, {name}", fontsize=10, loc="left", color=_INK)
     handles, names = left.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper left", ncols=min(6, len(labels)), frameon=False, fontsize=9)
-    _save(figure, path)
+    save(figure, path)
 
 
 def _colour(labels: Sequence[str], label: str) -> str:
@@ -158,13 +159,15 @@ def _wrapped(label: str) -> str:
     return label.replace(":", "\n")
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """Return a figure of that many inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _tidy(axes: Axes) -> None:
+def tidy(axes: Axes) -> None:
+    """Give axes the benchmarks' style."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color("#9aa5b1")
     axes.tick_params(labelsize=9, color="#9aa5b1")
@@ -172,7 +175,8 @@ def _tidy(axes: Axes) -> None:
     axes.set_axisbelow(True)
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure as PNG."""
     stream = BytesIO()
     figure.savefig(stream, format="png", dpi=150, metadata={"Software": None})
     write_bytes(path, stream.getvalue())

@@ -87,6 +87,22 @@ def retention_interval(pairs: Array, seed: int = 0) -> tuple[float, float] | Non
     return min(low, sampled[0]), max(high, sampled[1])
 
 
+def paired_share_interval(pairs: Array, seed: int = 0) -> tuple[float, float]:
+    """Return a 95 % interval of the difference of two shares over the same cases; `pairs [n, 2]` of 0 and 1.
+
+    It is the wider of the bootstrap over cases and of Wilson's intervals of gains and losses taken together (the method
+    of variance estimates recovery, Zou and Donner 2008): where few cases differ, the bootstrap alone is a point.
+    """
+    cases = len(pairs)
+    gains, losses = int((pairs[:, 0] > pairs[:, 1]).sum()), int((pairs[:, 0] < pairs[:, 1]).sum())
+    gain, loss = gains / cases, losses / cases
+    (gain_low, gain_high), (loss_low, loss_high) = wilson(gains, cases), wilson(losses, cases)
+    low = gain - loss - math.hypot(gain - gain_low, loss_high - loss)
+    high = gain - loss + math.hypot(gain_high - gain, loss - loss_low)
+    sampled = bootstrap(pairs, lambda rows: float((rows[:, 0] - rows[:, 1]).mean()), seed=seed) or (low, high)
+    return max(-1.0, min(low, sampled[0])), min(1.0, max(high, sampled[1]))
+
+
 def perplexity(sums: Array) -> float:
     """Return the perplexity of blocks `[n, 2]`: negative log likelihood in nats, tokens."""
     return math.exp(float(sums[:, 0].sum()) / float(sums[:, 1].sum()))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -38,11 +38,13 @@ if TYPE_CHECKING:
 
 SCHEMA = "confkv-bench/1"
 _MEASURING = (
+    "ablate.py",
     "asking.py",
     "decoding.py",
     "latency.py",
     "needle.py",
     "needles.py",
+    "parts.py",
     "perplexity.py",
     "texts.py",
     "transcripts.py",
@@ -112,10 +114,19 @@ class Setup:
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to measure: a key that is unique in the run, and what the benchmark needs to know."""
+    """One thing to measure.
+
+    Attributes:
+        key: Unique in the run.
+        what: What the benchmark needs to know.
+        after: Key of an earlier item whose row this one depends on.
+        leader: That row, once it is there.
+    """
 
     key: str
     what: dict[str, Any] = field(default_factory=dict)
+    after: str | None = None
+    leader: Row | None = None
 
 
 class Bench(Protocol):
@@ -187,7 +198,8 @@ def run_bench(bench: Bench, reporter: Reporter, loaded: LoadedModel | None = Non
         with reporter, torch.inference_mode():
             for item in missing:
                 reporter.at(item.key)
-                row = {"key": item.key, **bench.measure(setup, item)}
+                given = item if item.after is None else replace(item, leader=done[item.after])
+                row = {"key": item.key, **bench.measure(setup, given)}
                 append_json_line(ledger, row)
                 done[item.key] = row
                 reporter.finished(item.key)

@@ -15,19 +15,19 @@ from confkv_agents.evaluation.bench.words import ASKED
 
 def needle_table(summary: Mapping[str, Any]) -> Table:
     """One row per policy: found with Wilson's interval, retention of full KV, bytes, recall, tokens probed."""
-    table = _table(f"Needles found, {ASKED[summary['asked']]} (95 % intervals, in %)")
+    table = plain_table(f"Needles found, {ASKED[summary['asked']]} (95 % intervals, in %)")
     rows = summary["policies"]
-    more = _more(list(rows.values()))
+    more = cold_columns(list(rows.values()))
     for name in ("policy", "found", "retention", "peak MiB", "of full", "held MiB", *more, "probed"):
-        _column(table, name)
+        column(table, name)
     for policy, row in rows.items():
         table.add_row(
             Text(policy),
-            f"{row['found']}/{row['cases']} {_span(row['interval'], percent=True)}",
-            f"{_percent(row['retention'])} {_span(row['retention_interval'], percent=True)}".strip(),
-            _mib(row["peak_kv_bytes"]),
+            f"{row['found']}/{row['cases']} {span(row['interval'], percent=True)}",
+            f"{_percent(row['retention'])} {span(row['retention_interval'], percent=True)}".strip(),
+            mib(row["peak_kv_bytes"]),
             words.ratio(row["peak_kv_bytes"], row["full_kv_bytes"]),
-            _mib(row["held_kv_bytes"]),
+            mib(row["held_kv_bytes"]),
             *(show(row) for show in more.values()),
             f"{row['probed']:,.0f}",
         )
@@ -36,12 +36,12 @@ def needle_table(summary: Mapping[str, Any]) -> Table:
 
 def needle_parts_table(summary: Mapping[str, Any]) -> Table:
     """One row per policy: accuracy by context and by form of needle."""
-    table = _table("Needles found by context and by form")
+    table = plain_table("Needles found by context and by form")
     some = next(iter(summary["policies"].values()))
     names = [(kind, name) for kind in ("contexts", "forms") for name in some[kind]]
-    _column(table, "policy")
+    column(table, "policy")
     for kind, name in names:
-        _column(table, f"{int(name):,}" if kind == "contexts" else name)
+        column(table, f"{int(name):,}" if kind == "contexts" else name)
     for policy, row in summary["policies"].items():
         parts = [row[kind][name] for kind, name in names]
         table.add_row(Text(policy), *(f"{part['found']}/{part['cases']}" for part in parts))
@@ -53,23 +53,23 @@ def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
     part = summary["contexts"][context]
     texts = len(part["texts"])
     few = ", too few to judge by" if summary["few_texts"] else ""
-    table = _table(
+    table = plain_table(
         f"Perplexity of {summary['scored']:,} tokens after {int(context):,}, "
         f"{texts} text{'s' if texts != 1 else ''}{few} (95 % intervals)"
     )
-    more = _more(list(part["policies"].values()))
+    more = cold_columns(list(part["policies"].values()))
     for name in ("policy", "ppl", "above full", "budget", "peak MiB", "of full", "held MiB", *more):
-        _column(table, name)
+        column(table, name)
     for policy, row in part["policies"].items():
         difference = row["difference"]
         table.add_row(
             Text(policy),
             f"{row['perplexity']:.2f}",
-            words.MISSING if difference is None else f"{difference:+.2f} {_span(row['difference_interval'], 2)}",
+            words.MISSING if difference is None else f"{difference:+.2f} {span(row['difference_interval'], 2)}",
             f"{row['budget']:,.0f}",
-            _mib(row["peak_kv_bytes"]),
+            mib(row["peak_kv_bytes"]),
             words.ratio(row["peak_kv_bytes"], row["full_kv_bytes"]),
-            _mib(row["held_kv_bytes"]),
+            mib(row["held_kv_bytes"]),
             *(show(row) for show in more.values()),
         )
     return table
@@ -77,9 +77,9 @@ def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
 
 def latency_table(summary: Mapping[str, Any], context: str) -> Table:
     """One row per contender: both speeds, their ratio to the stock cache, the bookkeeping's share of a step, bytes."""
-    table = _table(f"Speed at {int(context):,} tokens (x: times the stock cache's; medians)")
+    table = plain_table(f"Speed at {int(context):,} tokens (x: times the stock cache's; medians)")
     for name in ("cache", "read tok/s", "x", "ms/token", "x (95 %)", "own work", "peak MiB"):
-        _column(table, name)
+        column(table, name)
     for label, row in summary["contexts"][context].items():
         stock = "observe_share" not in row
         table.add_row(
@@ -87,24 +87,25 @@ def latency_table(summary: Mapping[str, Any], context: str) -> Table:
             f"{row['read_tokens_per_s']:,.0f}",
             f"{row['read_speedup']:.2f}",
             f"{row['ms_per_token']:.1f}",
-            f"{row['decode_speedup']:.2f} {'' if stock else _span(row['decode_speedup_interval'], 2)}".strip(),
+            f"{row['decode_speedup']:.2f} {'' if stock else span(row['decode_speedup_interval'], 2)}".strip(),
             words.MISSING if stock else f"{row['observe_share'] + row['settle_share']:.1%}",
-            _mib(row["peak_kv_bytes"]),
+            mib(row["peak_kv_bytes"]),
         )
     return table
 
 
-def _more(rows: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], str]]:
+def cold_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], str]]:
     """Return the columns of the cold tier, if any row has one."""
     if not any(row["cold_kv_bytes"] or row["recalled"] for row in rows):
         return {}
     return {
-        "cold MiB": lambda row: _mib(row["cold_kv_bytes"]),
+        "cold MiB": lambda row: mib(row["cold_kv_bytes"]),
         "recalled": lambda row: _percent(row["recalled"]),
     }
 
 
-def _table(title: str) -> Table:
+def plain_table(title: str) -> Table:
+    """Return an empty table in the benchmarks' style."""
     return Table(
         title=title,
         title_justify="left",
@@ -116,14 +117,16 @@ def _table(title: str) -> Table:
     )
 
 
-def _column(table: Table, name: str) -> None:
-    first = name in ("policy", "cache")
+def column(table: Table, name: str) -> None:
+    """Add a column: names to the left, which may fold, figures to the right."""
+    first = name in ("policy", "cache", "variant")
     table.add_column(
         name, justify="left" if first else "right", no_wrap=not first, overflow="fold", min_width=9 if first else None
     )
 
 
-def _mib(value: float) -> str:
+def mib(value: float) -> str:
+    """Return bytes as MiB with one digit."""
     return f"{value / 2**20:,.1f}"
 
 
@@ -131,7 +134,8 @@ def _percent(value: float | None) -> str:
     return words.MISSING if value is None else f"{100 * value:.0f} %"
 
 
-def _span(interval: Sequence[float] | None, digits: int = 0, *, percent: bool = False) -> str:
+def span(interval: Sequence[float] | None, digits: int = 0, *, percent: bool = False) -> str:
+    """Return an interval in brackets, nothing for None."""
     if interval is None:
         return ""
     scale = 100 if percent else 1
