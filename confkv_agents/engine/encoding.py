@@ -188,6 +188,13 @@ class PromptEncoder:
             embeds[0, places] = rows
         return {"inputs_embeds": embeds}
 
+    def marked_ids(self, text: str, special: dict[str, int]) -> list[int]:
+        """Ids of text in which special tokens stand, as a model writes it after a generation prompt."""
+        ids: list[int] = []
+        for piece in re.split("|".join(f"({re.escape(token)})" for token in special) or "(?!)", text):
+            ids += [special[piece]] if piece in special else self._encode_inside(piece) if piece else []
+        return ids
+
     def text_ids(self, text: str) -> list[int]:
         """Ids of plain text, without special tokens."""
         return self._encode(without_marks(text))

@@ -31,6 +31,7 @@ from confkv_agents.errors import ConfKVError, EngineClosedError, EngineTimeoutEr
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig, ConfKVCache
     from confkv_agents.engine.conversation import Turn
+    from confkv_agents.engine.tools import Tool
 
 logger = logging.getLogger(__name__)
 
@@ -127,10 +128,17 @@ class Engine:
         return self.call(lambda loaded, encoder: loaded)
 
     def count_tokens(
-        self, turns: tuple[Turn, ...], template_vars: dict[str, Any] | None = None, sanitize: bool = True
+        self,
+        turns: tuple[Turn, ...],
+        template_vars: dict[str, Any] | None = None,
+        sanitize: bool = True,
+        tools: tuple[Tool, ...] = (),
+        note: str = "",
     ) -> int:
-        """Exact number of tokens of a conversation's prompt, template and pictures included."""
-        return self.call(lambda loaded, encoder: len(encoder.encode(turns, template_vars or {}, sanitize).ids))
+        """Exact number of tokens of a conversation's prompt, template, tools and pictures included."""
+        return self.call(
+            lambda loaded, encoder: len(encoder.encode(turns, template_vars or {}, sanitize, tools, note).ids)
+        )
 
     def text_ids(self, text: str) -> list[int]:
         """Token ids of plain text."""

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from confkv_agents.cache import confidence
+from confkv_agents.engine.answer import Answer
 from confkv_agents.engine.encoding import Prompt, PromptEncoder
 from confkv_agents.engine.loading import LoadedModel
-from confkv_agents.engine.request import Delta, FinishReason, Progress, Range, Request, Result, Stream
-from confkv_agents.engine.sampling import Logprob, Sampler, logprob_of
+from confkv_agents.engine.request import FinishReason, Progress, Range, Request, Result, Stream
+from confkv_agents.engine.sampling import Sampler
 from confkv_agents.engine.session import Match, Session, SessionStore
-from confkv_agents.engine.text import Detokenizer, StopStrings
 from confkv_agents.errors import EngineTimeoutError, PromptTooLongError
 
 if TYPE_CHECKING:
@@ -49,13 +49,9 @@ class Job:
         self._logits: torch.Tensor | None = None
         self._features: dict[bytes, torch.Tensor] = {}
         self._sampler = Sampler(self._request.sampling)
-        self._detokenizer = Detokenizer(loaded.tokenizer)
-        self._stops = StopStrings(self._request.stop)
         self._probed = 0
         self._ids: list[int] = []
-        self._text: list[str] = []
-        self._logprobs: list[Logprob] = []
-        self._unsent: list[Logprob] = []
+        self._answer: Answer | None = None
         self._steps: list[tuple[float, float, int]] = []
         self._started = self._read_until = time.monotonic()
 
@@ -75,8 +71,12 @@ class Job:
         request = self._request
         self._started = time.monotonic()
         if self._prompt is None:
-            self._prompt = self._encoder.encode(request.turns, request.template_vars, request.sanitize)
+            self._prompt = self._encoder.encode(
+                request.turns, request.template_vars, request.sanitize, request.prompt_tools, request.prompt_note
+            )
             self._limit = self._token_limit(len(self._prompt.ids))
+            self._answer = Answer(request, self._loaded, self._encoder, self.stream.put)
+            self._sampler.constraint = self._answer.constraint
         match = self._store.match(self._prompt.keys, request.cache, request.session)
         if request.kv_memory is not None and not self._make_room(match, alone, request.kv_memory):
             return False
@@ -138,6 +138,13 @@ class Job:
         if self._prompt is None:
             raise RuntimeError("the job was not admitted")
         return self._prompt
+
+    @property
+    def answer(self) -> Answer:
+        """The answer begun by `admit`."""
+        if self._answer is None:
+            raise RuntimeError("the job was not admitted")
+        return self._answer
 
     def _token_limit(self, length: int) -> int:
         """How many tokens may be generated."""
@@ -217,14 +224,7 @@ class Job:
         usage = session.cache.usage()
         self._steps.append((float(smoothed), float(usage.budget), int(usage.kv_bytes)))
         self._ids.append(token)
-        if self._request.logprobs:
-            entry = logprob_of(logits, token, self._request.top_logprobs, self._loaded.tokenizer.decode)
-            self._logprobs.append(entry)
-            self._unsent.append(entry)
-        if token in self._loaded.eos_ids:
-            return self._finish("stop")
-        self._emit(self._stops.push(self._detokenizer.push(token)))
-        if self._stops.found is not None:
+        if self.answer.push(token, logits):
             return self._finish("stop")
         if len(self._ids) >= self._limit:
             return self._finish("length")
@@ -238,29 +238,18 @@ class Job:
         output = self._loaded.model(**inputs, cache=self.session.cache, use_cache=True, logits_to_keep=1)
         return output.logits[0, -1]
 
-    def _emit(self, text: str) -> None:
-        if text:
-            self._text.append(text)
-            self.stream.put(Delta(text, tuple(self._unsent)))
-            self._unsent.clear()
-
     def _finish(self, reason: FinishReason) -> bool:
-        self._emit(self._stops.push(self._detokenizer.flush()))
-        self._emit(self._stops.flush())
-        if self._unsent:  # of tokens without text of their own, such as the one that ends the turn
-            self.stream.put(Delta("", tuple(self._unsent)))
-        if self._stops.found is not None and reason == "length":
-            reason = "stop"
+        answer = self.answer
+        reason = answer.finish(reason)
         session, match = self.session, self._match
         now = time.monotonic()
-        text = "".join(self._text)
         if reason != "cancelled":
-            self._encoder.remember(self._request.turns, text, self._ids, self.prompt)
+            self._encoder.remember(self._request.turns, answer.text, self._ids, self.prompt, answer.calls)
         session.cache.compact()
         usage = session.cache.usage()
         read_until = self._read_until if self._logits is not None else now
         result = Result(
-            text=text,
+            text=answer.text,
             token_ids=tuple(self._ids),
             finish_reason=reason,
             session=session.name,
@@ -278,7 +267,9 @@ class Job:
             steps=tuple(self._steps) if self._request.trace else (),
             read_ms=(read_until - self._started) * 1000,
             decode_ms=(now - read_until) * 1000,
-            logprobs=tuple(self._logprobs),
+            logprobs=answer.logprobs,
+            tool_calls=answer.calls,
+            constrained=answer.constrained,
         )
         self._store.release(session)
         self.stream.put(result, last=True)

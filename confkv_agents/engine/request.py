@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from confkv_agents.engine.conversation import Turn
 from confkv_agents.engine.sampling import Logprob, SamplingConfig
+from confkv_agents.engine.tools import Tool, ToolCall, ToolUse, schema_instruction
 from confkv_agents.errors import EngineClosedError
 
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig
 
-FinishReason = Literal["stop", "length", "cancelled"]
+FinishReason = Literal["stop", "length", "tool_calls", "cancelled"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,10 @@ class Request:
         template_vars: Extra variables for the chat template.
         sanitize: Encode control tokens that stand in the turns' text as text, so that a page cannot forge a
             turn.
+        tools: Tools that may or must be called.
+        schema: JSON schema that the answer must fit where it is no tool call; the prompt says so too.
+        strict: Refuse a schema that cannot be held entirely, instead of leaving out what cannot.
+        grammar: A grammar of the answer in llguidance's Lark dialect, in place of tools and schema.
     """
 
     turns: tuple[Turn, ...]
@@ -56,6 +61,20 @@ class Request:
     trace: bool = False
     template_vars: dict[str, Any] = field(default_factory=dict)
     sanitize: bool = True
+    tools: ToolUse | None = None
+    schema: dict[str, Any] | None = None
+    strict: bool = True
+    grammar: str | None = None
+
+    @property
+    def prompt_tools(self) -> tuple[Tool, ...]:
+        """The tools that stand in the prompt."""
+        return () if self.tools is None else self.tools.tools
+
+    @property
+    def prompt_note(self) -> str:
+        """What the system turn says of the answer's form."""
+        return "" if self.schema is None else schema_instruction(self.schema)
 
 
 @dataclass(frozen=True)
@@ -70,6 +89,25 @@ class Progress:
 class Delta:
     """New text of the answer, and the log probabilities of the tokens since the last delta if asked for."""
 
+    text: str
+    logprobs: tuple[Logprob, ...] = ()
+
+
+@dataclass(frozen=True)
+class CallDelta:
+    """A piece of a tool call.
+
+    Attributes:
+        index: Number of the call in the answer.
+        id: Its id, on its first piece only.
+        name: The tool's name, on its first piece only.
+        text: More of the arguments' JSON.
+        logprobs: Of the tokens since the last delta, if asked for.
+    """
+
+    index: int
+    id: str | None
+    name: str | None
     text: str
     logprobs: tuple[Logprob, ...] = ()
 
@@ -99,7 +137,7 @@ class Result:
     """What became of a request.
 
     Attributes:
-        text: The whole answer.
+        text: The whole answer, tool calls left out.
         token_ids: The generated ids, the end-of-turn token included.
         finish_reason: Why it ended.
         session: Name of the session that answered.
@@ -119,6 +157,9 @@ class Result:
         read_ms: Time from the start of work to the end of reading.
         decode_ms: Time from there to the end.
         logprobs: One entry per generated token, if asked for.
+        tool_calls: The calls that the model made, invalid ones too.
+        constrained: How the answer was held to what was asked of its form: by a grammar, by its forced
+            opening only, or not at all.
     """
 
     text: str
@@ -140,9 +181,11 @@ class Result:
     read_ms: float
     decode_ms: float
     logprobs: tuple[Logprob, ...] = ()
+    tool_calls: tuple[ToolCall, ...] = ()
+    constrained: Literal["grammar", "opening"] | None = None
 
 
-Event = Progress | Delta | Result
+Event = Progress | Delta | CallDelta | Result
 _numbers = itertools.count(1)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
+from confkv_agents.engine.constraint import Constraint
 from confkv_agents.errors import ConfigError
 
 
@@ -59,9 +60,11 @@ class Sampler:
 
     Args:
         config: How to choose.
+        constraint: What may be chosen; the caller tells it what was.
     """
 
-    def __init__(self, config: SamplingConfig):
+    def __init__(self, config: SamplingConfig, constraint: Constraint | None = None):
+        self.constraint = constraint
         self._config = config
         self._generator: torch.Generator | None = None
 
@@ -69,11 +72,13 @@ class Sampler:
         """Choose one token.
 
         Args:
-            logits: Raw next-token logits, `[V]`.
+            logits: Raw next-token logits, `[V]`; they stay as they are.
 
         Returns:
             The token's id, int64 `[]`, on the logits' device: bringing it to the host is the caller's business.
         """
+        if self.constraint is not None:
+            logits = self.constraint.mask(logits)
         if self._config.temperature == 0:
             return logits.argmax()
         if self._generator is None:

@@ -9,19 +9,19 @@ The rendered text carries private marks (Unicode noncharacters, removed from all
 from __future__ import annotations
 
 import itertools
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from confkv_agents.engine.conversation import Part, Picture, Turn, pictures_of
 from confkv_agents.engine.loading import LoadedModel
+from confkv_agents.engine.tools import Syntax, Tool, announcement, call_syntax, call_text, prompt_id
 from confkv_agents.errors import ImageError, PromptError
 
 TEXT_OPEN, TEXT_CLOSE, HOLE_OPEN, HOLE_CLOSE = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
 _UNUSABLE = re.compile("[\ufdd0-\ufdd3\ud800-\udfff]")  # the marks, and lone surrogates, which are no characters
-_PROBE = "qzjxv"
+_PROBE, _PROBE_ID = "qzjxv", "d12345678"
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,11 @@ class Rendered:
 class ChatTemplate:
     """Renders conversations with a model's own chat template.
 
-    What a template does not know (tool turns, tool calls, pictures of a tool, a system turn) is found once by
-    rendering small probes and is then written in a form that it knows.
+    What a template does not know (tools, tool turns, tool calls, pictures of a tool, a system turn) is found once
+    by rendering small probes and is then written in a form that it knows.
+
+    Attributes:
+        syntax: How the model writes calls: as its template does, if that is known here, else in Hermes form.
 
     Args:
         loaded: The model.
@@ -64,7 +67,10 @@ class ChatTemplate:
         self._special, self._control = self._control_patterns()
         self._tool_role = self._probe_tool_role()
         self._tool_pictures = self._tool_role and self._probe_tool_pictures()
-        self._tool_calls = "tool_calls" in template
+        known = call_syntax(self._probe_call(), _PROBE)
+        self.syntax: Syntax = known or "hermes"
+        self._native_tools = known is not None and self._probe_tools()
+        self._tool_calls = "tool_calls" in template and (known is not None or not self._probe_tools())
 
     def render(
         self,
@@ -72,6 +78,8 @@ class ChatTemplate:
         own: Sequence[str | None],
         template_vars: dict[str, Any],
         sanitize: bool = True,
+        tools: Sequence[Tool] = (),
+        note: str = "",
     ) -> Rendered:
         """Render a conversation up to the place where the model answers.
 
@@ -81,6 +89,8 @@ class ChatTemplate:
                 turn.
             template_vars: Extra variables for the template.
             sanitize: Encode control tokens in the turns' text as text. Picture placeholders always are.
+            tools: Tools that stand in the prompt, where the template puts them or in the system turn.
+            note: More text for the system turn.
 
         Raises:
             PromptError: The template refuses the conversation.
@@ -93,17 +103,39 @@ class ChatTemplate:
                 f"model {self._loaded.name!r} takes no pictures; use an image-text-to-text model or remove "
                 "the image blocks"
             )
-        marked = [
+        marked = [self._mark(turn, sanitize) for turn in turns]
+        pattern = self._control if sanitize else self._image_pattern()
+        marked_tools = [Tool(**_mark_value(vars(tool), pattern)) for tool in tools]
+        notes = [_mark_text(note, pattern)] if note else []
+        if tools and self._native_tools:
+            template_vars = {**template_vars, "tools": [tool.as_function() for tool in marked_tools]}
+        elif tools:
+            notes.insert(0, announcement(marked_tools, self.syntax))
+        refused: PromptError | None = None
+        for form in self._forms(marked, own, "\n\n".join(notes)):
+            try:
+                return self._render(_merge(form), own, template_vars)
+            except PromptError as error:
+                refused = refused or error
+        raise refused or PromptError("the conversation has no form")
+
+    def _forms(self, marked: list[Turn], own: Sequence[str | None], note: str) -> Iterator[list[Turn]]:
+        """Forms of a conversation, the best first, for templates that refuse some.
+
+        An own turn is a hole for the ids that were generated. A template that counts calls wants to see those of an
+        own turn; then they are written again.
+        """
+        invalid = {call["id"] for turn in marked for call in turn.tool_calls if isinstance(call["arguments"], str)}
+        holes = [
             turn if own[at] is None else Turn("assistant", (f"{HOLE_OPEN}{at}{HOLE_CLOSE}",))
-            for at, turn in enumerate(self._mark(turn, sanitize) for turn in turns)
+            for at, turn in enumerate(marked)
         ]
-        known = self._known_forms(marked)
-        try:
-            return self._render(_merge(known), own, template_vars)
-        except PromptError:
-            if not any(turn.role == "system" for turn in known):
-                raise
-        return self._render(_merge(_without_system(known)), own, template_vars)
+        written = [turn if turn.tool_calls else hole for turn, hole in zip(marked, holes, strict=True)]
+        for turns in (holes, written) if written != holes else (holes,):
+            known = _with_note(self._known_forms(turns, invalid), note)
+            yield known
+            if any(turn.role == "system" for turn in known):
+                yield _without_system(known)
 
     def _render(self, turns: list[Turn], own: Sequence[str | None], template_vars: dict[str, Any]) -> Rendered:
         text = self._apply(turns, True, template_vars)
@@ -158,24 +190,26 @@ class ChatTemplate:
             message["tool_calls"] = [
                 {
                     "type": "function",
-                    "id": call.get("id"),
+                    "id": prompt_id(call.get("id")),
                     "function": {"name": call["name"], "arguments": call["arguments"]},
                 }
                 for call in turn.tool_calls
             ]
         if turn.role == "tool":
-            message |= {"name": turn.name or "tool", "tool_call_id": turn.tool_call_id or ""}
+            message |= {"name": turn.name or "tool", "tool_call_id": prompt_id(turn.tool_call_id)}
         return message
 
-    def _known_forms(self, turns: list[Turn]) -> list[Turn]:
-        """Tool turns and tool calls in a form that the template writes."""
+    def _known_forms(self, turns: list[Turn], invalid: set[str | None]) -> list[Turn]:
+        """Tool turns and tool calls in a form that the template writes; calls that were no valid ones as text."""
         known: list[Turn] = []
         for turn in turns:
-            if turn.tool_calls and not self._tool_calls:
-                calls = "\n".join(_call_text(call) for call in turn.tool_calls)
+            as_text = [call for call in turn.tool_calls if not self._tool_calls or isinstance(call["arguments"], str)]
+            if as_text:
+                calls = "\n".join(call_text(self.syntax, call["name"], call["arguments"]) for call in as_text)
                 text = f"{turn.text}\n{calls}" if turn.text else calls
-                known.append(replace(turn, parts=(text,), tool_calls=()))
-            elif turn.role == "tool" and not self._tool_role:
+                rest = tuple(call for call in turn.tool_calls if call not in as_text)
+                known.append(replace(turn, parts=(text,), tool_calls=rest))
+            elif turn.role == "tool" and (not self._tool_role or turn.tool_call_id in invalid):
                 label = f"Result of {turn.name}:\n" if turn.name else "Result:\n"
                 known.append(Turn("user", (label, *turn.parts)))
             elif turn.role == "tool" and turn.pictures and not self._tool_pictures:
@@ -217,30 +251,33 @@ class ChatTemplate:
         return [self._loaded.tokenizer.convert_ids_to_tokens(self._loaded.image_token_id)]
 
     def _probe_tool_role(self) -> bool:
-        turns = [
-            Turn("user", ("a",)),
-            Turn("assistant", ("b",), ({"name": "c", "arguments": {}, "id": "d12345678"},)),
-            Turn("tool", (_PROBE,), name="c", tool_call_id="d12345678"),
-        ]
-        try:
-            return _PROBE in self._apply(turns, True, {})
-        except PromptError:
-            return False
+        return _PROBE in self._probe(Turn("tool", (_PROBE,), name="c", tool_call_id=_PROBE_ID), "c")
 
     def _probe_tool_pictures(self) -> bool:
         token = self._image_token()
-        if not token:
-            return False
         blank = Picture(None, b"")  # type: ignore[arg-type]
-        turns = [
-            Turn("user", ("a",)),
-            Turn("assistant", ("b",), ({"name": "c", "arguments": {}, "id": "d12345678"},)),
-            Turn("tool", (_PROBE, blank), name="c", tool_call_id="d12345678"),
-        ]
+        answer = Turn("tool", (_PROBE, blank), name="c", tool_call_id=_PROBE_ID)
+        return bool(token) and token[0] in self._probe(answer, "c")
+
+    def _probe_call(self) -> str:
+        """A conversation with a call of a tool named by the probe."""
+        return self._probe(Turn("tool", ("b",), name="c", tool_call_id=_PROBE_ID), _PROBE)
+
+    def _probe_tools(self) -> bool:
+        """Whether the template puts tools into the prompt."""
+        tools = [Tool(_PROBE, "a", {"type": "object", "properties": {}}).as_function()]
         try:
-            return token[0] in self._apply(turns, True, {})
+            return _PROBE in self._apply([Turn("user", ("a",))], True, {"tools": tools})
         except PromptError:
             return False
+
+    def _probe(self, answer: Turn, name: str) -> str:
+        """A rendering of a call and the turn that answers it; nothing if the template refuses it."""
+        call = {"name": name, "arguments": {"d": "e"}, "id": _PROBE_ID}
+        try:
+            return self._apply([Turn("user", ("a",)), Turn("assistant", (), (call,)), answer], True, {})
+        except PromptError:
+            return ""
 
 
 def _any_of(tokens: Sequence[str]) -> re.Pattern[str]:
@@ -285,11 +322,6 @@ def _mark_value(value: Any, pattern: re.Pattern[str]) -> Any:
     return value
 
 
-def _call_text(call: dict[str, Any]) -> str:
-    body = json.dumps({"name": call["name"], "arguments": call["arguments"]}, ensure_ascii=False)
-    return f"<tool_call>\n{body}\n</tool_call>"
-
-
 def _merge(turns: Sequence[Turn]) -> list[Turn]:
     """Join neighbouring turns of one role, which many templates refuse; tool turns stay apart."""
     merged: list[Turn] = []
@@ -301,6 +333,16 @@ def _merge(turns: Sequence[Turn]) -> list[Turn]:
         else:
             merged.append(turn)
     return merged
+
+
+def _with_note(turns: list[Turn], note: str) -> list[Turn]:
+    """Text added to the system turn in front, which is made if there is none."""
+    if not note:
+        return turns
+    if turns and turns[0].role == "system":
+        gap: tuple[Part, ...] = ("\n\n",) if turns[0].parts else ()
+        return [replace(turns[0], parts=(*turns[0].parts, *gap, note)), *turns[1:]]
+    return [Turn("system", (note,)), *turns]
 
 
 def _without_system(turns: Sequence[Turn]) -> list[Turn]:

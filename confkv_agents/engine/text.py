@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 REPLACEMENT = "\ufffd"
@@ -16,16 +16,20 @@ class Detokenizer:
 
     Args:
         tokenizer: A transformers tokenizer.
+        shown: Text of the special tokens that are not left out, by id.
     """
 
-    def __init__(self, tokenizer: Any):
+    def __init__(self, tokenizer: Any, shown: Mapping[int, str] | None = None):
         self._tokenizer = tokenizer
+        self._special = shown or {}
         self._ids: list[int] = []
         self._start = 0
         self._shown = 0
 
     def push(self, token_id: int) -> str:
         """Take one id and return the text that is certain by now, often one word, sometimes nothing."""
+        if token_id in self._special:
+            return self.flush() + self._special[token_id]
         self._ids.append(token_id)
         before = self._decode(self._ids[self._start : self._shown])
         after = self._decode(self._ids[self._start :])

@@ -142,6 +142,11 @@ class ToolCallParser:
         self._raw = ""  # what stands in a call's place that is no object
         self._found = 0  # objects found since the call's place began
 
+    @property
+    def settled(self) -> bool:
+        """Whether a call was read to its end, its closing mark included."""
+        return bool(self.calls) and not self._inside and self._object is None
+
     def push(self, text: str) -> Iterator[str | CallPiece]:
         """Take a piece of the answer; yields text to show and pieces of calls."""
         self._buffer += text
