@@ -1,0 +1,30 @@
+CREATE TABLE category (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, icon TEXT NOT NULL, tag TEXT NOT NULL);
+CREATE TABLE region (name TEXT PRIMARY KEY, desk TEXT NOT NULL);
+CREATE TABLE city (name TEXT PRIMARY KEY, region TEXT NOT NULL REFERENCES region);
+CREATE TABLE user (id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT UNIQUE NOT NULL, password TEXT NOT NULL,
+    about TEXT NOT NULL DEFAULT '', phone TEXT NOT NULL DEFAULT '', city TEXT NOT NULL DEFAULT '', since TEXT NOT NULL);
+CREATE TABLE listing (id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL REFERENCES user,
+    category_id INTEGER NOT NULL REFERENCES category, title TEXT NOT NULL, description TEXT NOT NULL,
+    price INTEGER NOT NULL CHECK (price >= 0), was INTEGER, city TEXT NOT NULL, spot TEXT NOT NULL,
+    created TEXT NOT NULL, status TEXT NOT NULL CHECK (status IN ('active', 'draft')), facts TEXT NOT NULL DEFAULT '{}');
+CREATE INDEX listing_category ON listing (category_id);
+CREATE INDEX listing_user ON listing (user_id);
+CREATE TABLE photo (id INTEGER PRIMARY KEY, listing_id INTEGER NOT NULL REFERENCES listing ON DELETE CASCADE,
+    place INTEGER NOT NULL, spec TEXT, name TEXT NOT NULL DEFAULT '', large BLOB, small BLOB, digest TEXT);
+CREATE INDEX photo_listing ON photo (listing_id);
+CREATE TABLE comment (id INTEGER PRIMARY KEY, listing_id INTEGER NOT NULL REFERENCES listing ON DELETE CASCADE,
+    user_id INTEGER REFERENCES user, author TEXT NOT NULL, email TEXT NOT NULL, title TEXT NOT NULL, body TEXT NOT NULL,
+    rating INTEGER NOT NULL CHECK (rating BETWEEN 1 AND 5), created TEXT NOT NULL);
+CREATE INDEX comment_listing ON comment (listing_id);
+CREATE TABLE message (id INTEGER PRIMARY KEY, to_user INTEGER NOT NULL REFERENCES user,
+    from_user INTEGER REFERENCES user, listing_id INTEGER REFERENCES listing ON DELETE SET NULL, about TEXT NOT NULL,
+    name TEXT NOT NULL, email TEXT NOT NULL, phone TEXT NOT NULL DEFAULT '', body TEXT NOT NULL, created TEXT NOT NULL,
+    unread INTEGER NOT NULL DEFAULT 1);
+CREATE TABLE favourite (user_id INTEGER NOT NULL REFERENCES user,
+    listing_id INTEGER NOT NULL REFERENCES listing ON DELETE CASCADE, added INTEGER NOT NULL,
+    PRIMARY KEY (user_id, listing_id));
+CREATE TABLE report (id INTEGER PRIMARY KEY, listing_id INTEGER REFERENCES listing ON DELETE SET NULL,
+    title TEXT NOT NULL, reason TEXT NOT NULL, details TEXT NOT NULL, user_id INTEGER);
+CREATE TABLE wanted (id INTEGER PRIMARY KEY, title TEXT NOT NULL, text TEXT NOT NULL, name TEXT NOT NULL,
+    email TEXT NOT NULL, most INTEGER NOT NULL, city TEXT NOT NULL, reference TEXT NOT NULL, facts TEXT NOT NULL);
+CREATE TABLE session (id TEXT PRIMARY KEY, data TEXT NOT NULL);
