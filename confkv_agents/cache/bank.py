@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,23 @@ class Bank(ABC):
     @abstractmethod
     def can_crop_to(self, length: int) -> bool:
         """Whether the first `length` tokens are all still as they were."""
+
+    def open_cold(self, rows: Sequence[bool]) -> bool:
+        """Let the rows marked attend to the cold tier too in the next forward or look; returns whether there is one."""
+        return False
+
+    @property
+    def mirrored(self) -> int:
+        """Tokens in the cold tier."""
+        return 0
+
+    def retract(self) -> None:
+        """Forget the last token as if it had never been fed; only right after the forward that fed it."""
+        self.crop_to(self.seen - 1)
+
+    def cold_tensors(self) -> list[torch.Tensor]:
+        """Return every tensor held in host memory beside the hot tiers."""
+        return []
 
     @abstractmethod
     def crop_to(self, length: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,13 @@ import torch
 from confkv_agents.cache.attention import attend
 from confkv_agents.cache.bank import Bank, Heads
 from confkv_agents.cache.budget import Slots
+from confkv_agents.cache.cold import Cold
 from confkv_agents.cache.policies import Policy
+from confkv_agents.cache.promotion import promote
 from confkv_agents.cache.quantize import pair_amplitude
 from confkv_agents.cache.selection import first_true, lowest, rank_keys
 from confkv_agents.cache.stores import ALL, Stores
-from confkv_agents.cache.tiers import MASKED, DenseTier, blocks_of
+from confkv_agents.cache.tiers import MASKED, DenseTier, Tier, blocks_of
 
 LONGEST_FREE_LIST = 256
 
@@ -36,6 +38,8 @@ class BoundedBank(Bank):
         self.policy = policy
         carried = [name for name, used in (("mass", policy.needs_mass), ("probe", policy.probe > 0)) if used]
         self.stores = Stores(like, layers, with_int8=policy.int8_share > 0, carried=carried)
+        self.cold = Cold(like, layers) if policy.recall != "off" else None
+        self._recalling: list[bool] = []
         self.first_real: torch.Tensor | None = None
         none = np.zeros((layers, self.rows), dtype=np.int64)
         self.full_limit, self.int8_limit = none, none
@@ -71,8 +75,12 @@ class BoundedBank(Bank):
 
     def tensors(self) -> list[torch.Tensor]:
         """Stores of all layers, the slot table and the list of free slots."""
-        others = (self.amplitude_known, self.free, self._one_query)
+        others = (self.amplitude_known, self.free, self._one_query, self.cold.real if self.cold else None)
         return self.stores.tensors() + [tensor for tensor in others if tensor is not None]
+
+    def cold_tensors(self) -> list[torch.Tensor]:
+        """The cold tier's codes."""
+        return self.cold.tensors() if self.cold is not None else []
 
     # ------------------------------------------------------------------ one forward
 
@@ -83,6 +91,8 @@ class BoundedBank(Bank):
         if length > 1:
             if self.staged:
                 self.settle(ALL, self.seen, spare=0)
+            elif self.cold is not None:
+                self._mirror(ALL, self.seen)
             self._columns = self.free = None
             return
         over = (self.full_count + 1 > self.full_limit) | (self.int8_count > self.int8_limit)
@@ -135,7 +145,8 @@ class BoundedBank(Bank):
             table.hide(columns, padding[:, -1].to(self.device))
         weight = self._query_weights(1, None if padding is None else padding[:, -1:].to(self.device))
         self.stores.full[layer].write(columns[layer], keys, values)
-        result = attend(query, self.stores.tiers(layer), heads, query_weight=weight)
+        result = attend(query, self._with_cold(layer, self.stores.tiers(layer)), heads, query_weight=weight)
+        self._note_drawn(layer, result.mass, 1.0 if weight is None else self._step_share)
         if table.step_mass is not None:
             for region, mass in zip(("full", "int8"), result.mass, strict=False):
                 start = table.regions.columns(region).start
@@ -199,9 +210,11 @@ class BoundedBank(Bank):
         length = keys.shape[-2]
         weight = torch.full((self.rows, length), 1.0 / length, device=self.device)
         bias = self.own_bias(self.seen, self.seen + length, None)
-        result = attend(query, [*tiers, DenseTier(keys, values, None)], heads, own_bias=bias, query_weight=weight)
+        tiers = [*self._with_cold(layer, tiers), DenseTier(keys, values, None)]
+        result = attend(query, tiers, heads, own_bias=bias, query_weight=weight)
+        self._note_drawn(layer, result.mass[:-1], 1.0)
         if table.probe is not None:
-            for region, drawn in zip(regions, result.mass[:-1], strict=True):
+            for region, drawn in zip(regions, result.mass, strict=False):
                 start = table.regions.columns(region).start
                 table.probe[layer, ..., start : start + drawn.shape[-1]] = drawn
         return result.output
@@ -214,7 +227,76 @@ class BoundedBank(Bank):
         if self.stores.buffer:
             self.stores.resize(self.stores.caps("full"), self.stores.caps("int8"), 0)
 
+    # ------------------------------------------------------------------ cold tier
+
+    @property
+    def mirrored(self) -> int:
+        """Tokens that a recall can reach, the hot ones included."""
+        return min(self.cold.counts) if self.cold is not None else 0
+
+    def open_cold(self, rows: Sequence[bool]) -> bool:
+        """Let the rows marked attend to the cold tier in the next forward or look, and bring back what they use."""
+        self._recalling = list(rows) if self.mirrored and any(rows) else []
+        return bool(self._recalling)
+
+    def end(self) -> None:
+        """Bring back to the hot tiers what a recall looked at, and close the cold tier."""
+        super().end()
+        if self._recalling and self.cold is not None and len(self.cold.drawn) == self.layers:
+            promote(self)
+        self._recalling = []
+        if self.cold is not None:
+            self.cold.drawn.clear()
+            self.cold.kept.clear()
+
+    def _with_cold(self, layer: int, tiers: list[Tier]) -> list[Tier]:
+        if not self._recalling or self.cold is None:
+            return tiers
+        table = self.stores.table
+        hot = table.position[layer, ..., : table.regions.total]
+        rows = None if all(self._recalling) else torch.tensor(self._recalling, device=self.device)
+        bias = self.cold.bias(layer, hot, rows)
+        return [*tiers, self.cold.tier(layer, self.stores.int8[layer].amplitude, bias)]
+
+    def _note_drawn(self, layer: int, mass: Sequence[torch.Tensor], share: float) -> None:
+        """Keep what the cold tier drew, the last of `mass`, as weight per query."""
+        if self._recalling and self.cold is not None:
+            self.cold.drawn[layer] = mass[-1] / share
+            self.cold.kept[layer] = torch.stack([hot.sum(-1) for hot in mass[:-1]]).sum(0) / share
+
+    def _mirror(self, part: slice, seen: int) -> None:
+        """Code the tokens that came since the last time into the cold tier; they are all hot still."""
+        cold, table = self.cold, self.stores.table
+        assert cold is not None
+        missing = {layer: seen - cold.counts[layer] for layer in range(self.layers)[part]}
+        if max(missing.values()) <= 0:
+            return
+        self._calibrate(part, table.position[part, ..., : table.regions.total] >= 0)
+        for layer, count in missing.items():
+            if self.staged:  # the buffer begins with the first of them
+                columns = table.regions.columns("buffer")
+                buffer = self.stores.buffer[layer]
+                keys, values = buffer.keys[:, :, :count], buffer.values[:, :, :count]
+                real = table.position[layer, :, 0, columns.start : columns.start + count] >= 0
+            else:
+                position = table.position[layer, ..., table.regions.columns("full")]
+                first = cold.counts[layer]
+                place = torch.where(position >= first, position - first, count).long()
+                number = torch.arange(position.shape[-1], device=self.device).expand_as(place)
+                slots = torch.zeros(*place.shape[:2], count + 1, dtype=torch.int64, device=self.device)
+                slots.scatter_(-1, place, number)
+                found = torch.zeros(self.rows, count + 1, dtype=torch.bool, device=self.device)
+                real = found.scatter_(-1, place[:, 0], True)[:, :count]
+                keys, values = self.stores.full[layer].read(slots[..., :count])
+            cold.append(layer, keys, values, self.stores.int8[layer].amplitude, real)
+
     # ------------------------------------------------------------------ mass
+
+    @property
+    def _step_share(self) -> float:
+        """Weight of one decoding step in the mass."""
+        policy = self.policy
+        return 1.0 - policy.decay if policy.normalized_mass and policy.decay < 1.0 else 1.0
 
     def _query_weights(self, length: int, real: torch.Tensor | None) -> torch.Tensor | None:
         """Return `[B, Q]` weights that make a chunk equal to its queries coming one by one, or None without mass."""
@@ -223,8 +305,7 @@ class BoundedBank(Bank):
             return None
         if length == 1 and real is None:
             if self._one_query is None or self._one_query.shape[0] != self.rows:
-                share = 1.0 - policy.decay if policy.normalized_mass and policy.decay < 1.0 else 1.0
-                self._one_query = torch.full((self.rows, 1), share, device=self.device)
+                self._one_query = torch.full((self.rows, 1), self._step_share, device=self.device)
             return self._one_query
         if real is None:
             after = torch.arange(length - 1, -1, -1, device=self.device).expand(self.rows, -1)
@@ -260,6 +341,8 @@ class BoundedBank(Bank):
                 are trimmed to `spare` slots below their limit.
         """
         stores = self.stores
+        if self.cold is not None:
+            self._mirror(part, seen)
         arrived = self.full_count[part] + self.staged
         leaves = max(0, int((arrived - self.full_limit[part]).max()) + spare)
         limits = self.full_limit[part], self.int8_limit[part]
@@ -341,6 +424,8 @@ class BoundedBank(Bank):
             for region in (stores.full, stores.buffer):
                 if region:
                     store, begin = region[layer], regions.columns("full" if region is stores.full else "buffer").start
+                    if not store.slots:
+                        continue
                     weight = counts[..., begin : begin + store.slots]
                     largest = torch.maximum(largest, pair_amplitude(store.keys[:, :, : store.slots], weight))
             amplitude = stores.int8[layer].amplitude
@@ -356,14 +441,30 @@ class BoundedBank(Bank):
     def crop_to(self, length: int) -> None:
         """Empty the slots of later tokens; the mass they gave to earlier ones stays."""
         self._fold_mass()
+        if self.cold is not None:
+            self._mirror(ALL, self.seen)
+            self.cold.crop_to(length)
         table = self.stores.table
         table.clear(ALL, table.position[..., : table.regions.total] >= length)
         self.seen, self.free = length, None
         self.full_count, self.int8_count = self.stores.live("full"), self.stores.live("int8")
 
+    def retract(self) -> None:
+        """Forget the last token and the mass it gave."""
+        if self._columns is None:
+            super().retract()
+            return
+        self._folded = True
+        self.stores.table.take_back(self._columns)
+        self.cursor -= 1
+        self.full_count = self.full_count - 1
+        self.seen -= 1
+
     def select_rows(self, rows: torch.Tensor) -> None:
         """Keep the rows given, in that order."""
         self._fold_mass()
+        if self.cold is not None:
+            self.cold.select_rows(rows)
         self.stores.select_rows(rows)
         here = rows.to(self.device)
         self.amplitude_known = self.amplitude_known.index_select(1, here)
@@ -381,6 +482,8 @@ class BoundedBank(Bank):
             setattr(self, name, getattr(self, name)[:layers])
         self.free = None if self.free is None else self.free[:layers]
         self._columns = None if self._columns is None else self._columns[:layers]
+        if self.cold is not None:
+            self.cold.truncate(layers)
         self.layers = layers
 
     # ------------------------------------------------------------------ to and from a file
@@ -392,6 +495,9 @@ class BoundedBank(Bank):
         """Everything but the reading buffer, which must be empty."""
         self._fold_mass()
         tensors = {**self.stores.state(), "amplitude_known": self.amplitude_known}
+        if self.cold is not None:
+            self._mirror(ALL, self.seen)
+            tensors |= self.cold.state()
         for name in ("free", "first_real"):
             if getattr(self, name) is not None:
                 tensors[name] = getattr(self, name)
@@ -401,6 +507,8 @@ class BoundedBank(Bank):
     def restore(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
         """Take everything back."""
         self.stores.restore(tensors)
+        if self.cold is not None:
+            self.cold.restore(tensors)
         self.amplitude_known.copy_(tensors["amplitude_known"])
         for name in ("free", "first_real"):
             setattr(self, name, tensors[name].to(self.device) if name in tensors else None)

@@ -17,6 +17,7 @@ from confkv_agents.cache.bounded import BoundedBank
 from confkv_agents.cache.budget import BudgetSchedule
 from confkv_agents.cache.confidence import Smoother, confidence
 from confkv_agents.cache.config import CacheConfig
+from confkv_agents.cache.gate import RecallGate
 from confkv_agents.cache.layer import ConfKVLayer
 from confkv_agents.cache.policies import POLICIES
 from confkv_agents.cache.processor import ConfidenceProcessor
@@ -71,6 +72,10 @@ class ConfKVCache(Cache):
         self._length, self._new = 0, True
         self._peak = 0
         self._looking = False
+        self._gate = RecallGate(self.config, self.policy.recall)
+        self._recall: list[bool] = []
+        self._decided = False
+        self.decoded_steps = self.recalled_steps = 0
 
     # ------------------------------------------------------------------ one forward
 
@@ -137,6 +142,8 @@ class ConfKVCache(Cache):
         for bank, first in self._banks:
             bank.begin(length, slots[first : first + bank.layers])
             bank.finish(length)
+            bank.open_cold(self._recall if length == 1 else [])
+        self._recall = []
         self._length, self._new = length, not self._banks
         self.seen += length
         self._waiting = set(self._full)
@@ -169,13 +176,22 @@ class ConfKVCache(Cache):
         """Whether the policy ranks better when the end of a prompt looks at each chunk; see `looking_ahead`."""
         return self.policy.probe > 0
 
+    @property
+    def wants_recall(self) -> bool:
+        """Whether a new turn should look at what was evicted before it is read; see `looking_ahead`."""
+        return self.wants_probe and self._mirrored and not self._waiting
+
     @contextlib.contextmanager
-    def looking_ahead(self) -> Iterator[None]:
+    def looking_ahead(self, *, recall: bool = False) -> Iterator[None]:
         """Run the model inside to let tokens look at what is stored without being stored.
 
         A reader that has the whole prompt uses this after each chunk but the last: `with cache.looking_ahead():` call
         the model with the prompt's last `cache.policy.probe` tokens. The mass they give decides, beside what the
         tokens read so far gave, who stays at the next eviction. Positions and length are unchanged afterwards.
+
+        Args:
+            recall: Let them look at the cold tier too and bring back what they use, as is right before the first
+                chunk of a new turn; without a cold tier it changes nothing.
 
         Raises:
             CacheStateError: If the policy ranks without probes, or nothing was read yet.
@@ -185,6 +201,8 @@ class ConfKVCache(Cache):
         sliding = {index: layer for index, layer in enumerate(self.layers) if not isinstance(layer, ConfKVLayer)}
         self.layers = [layer if index not in sliding else copy.copy(layer) for index, layer in enumerate(self.layers)]
         self._looking = True
+        for bank, _ in self._banks:
+            bank.open_cold([recall] * bank.rows)
         try:
             yield
         finally:
@@ -210,7 +228,52 @@ class ConfKVCache(Cache):
         """Like `observe`, for a caller that brings raw confidence to the host together with the sampled token."""
         self._confidence = self._smoother.update(values)
         self._schedule.follow(self._confidence)
+        if not self._decided:
+            self._recall = self._decide(values)
+        self._decided = False
         return self._confidence
+
+    def should_recall(self, values: Sequence[float]) -> bool:
+        """Whether the step whose raw confidence this is should be computed again, looking at the cold tier too.
+
+        Ask before `observe_confidence`; if so, run the model on the last token inside `with cache.recalling():` and
+        observe the new logits instead. A caller that does not ask has the cold tier opened for the next step.
+
+        Args:
+            values: `[B]` raw confidence of the step just computed.
+        """
+        if not self.config.recall_again or not self._mirrored or not self.can_crop_to(self.seen - 1):
+            return False
+        self._recall, self._decided = self._decide(values), True
+        return any(self._recall)
+
+    @contextlib.contextmanager
+    def recalling(self) -> Iterator[None]:
+        """Run the model inside on the last token once more, with the cold tier open to the rows that are unsure.
+
+        Raises:
+            CacheStateError: If `should_recall` did not say so, or the model was not run on one token inside.
+        """
+        if not any(self._recall) or not self._decided:
+            raise CacheStateError("nothing to recall: ask should_recall first")
+        before = self.seen
+        for bank, _ in self._banks:
+            bank.retract()
+        self.seen -= 1
+        yield
+        if self.seen != before:
+            raise CacheStateError(f"the last token was to be fed once more, but {self.seen - before + 1} were fed")
+
+    def _decide(self, values: Sequence[float]) -> list[bool]:
+        rows = self._gate.decide(values) if self._mirrored else []
+        self.decoded_steps += 1
+        self.recalled_steps += any(rows)
+        return rows
+
+    @property
+    def _mirrored(self) -> bool:
+        """Whether there is anything in the cold tier that is not hot."""
+        return any(bank.mirrored and bank.last_eviction for bank, _ in self._banks if isinstance(bank, BoundedBank))
 
     def logits_processors(self) -> list[ConfidenceProcessor]:
         """Return what to pass as `logits_processor=` to `generate`, so that the budget follows confidence."""
@@ -223,8 +286,13 @@ class ConfKVCache(Cache):
         return [tensor for layer in layers for tensor in (layer.keys, layer.values) if tensor is not None]
 
     @property
+    def cold_bytes(self) -> int:
+        """Bytes of the cold tier in host memory; a fork may share some of them."""
+        return held_bytes([tensor for bank, _ in self._banks for tensor in bank.cold_tensors()])
+
+    @property
     def nbytes(self) -> int:
-        """Bytes of every tensor held now."""
+        """Bytes of every tensor held now, the cold tier apart."""
         banks = [tensor for bank, _ in self._banks for tensor in bank.tensors()]
         return held_bytes(banks + self._sliding_tensors())
 
@@ -246,7 +314,14 @@ class ConfKVCache(Cache):
         budget = float(sum(means)) / len(means) if self.policy.bounded and means else float(self.seen)
         mean = sum(self._confidence) / len(self._confidence) if self._confidence else None
         return CacheUsage(
-            self.seen, float(stored), budget, mean, self.nbytes, self._peak, full + held_bytes(self._sliding_tensors())
+            self.seen,
+            float(stored),
+            budget,
+            mean,
+            self.nbytes,
+            self._peak,
+            full + held_bytes(self._sliding_tensors()),
+            self.cold_bytes,
         )
 
     # ------------------------------------------------------------------ sessions
@@ -300,6 +375,9 @@ class ConfKVCache(Cache):
         self.seen, self._banks = 0, []
         self._schedule = BudgetSchedule(self.policy, len(self._full))
         self._smoother.reset()
+        self._gate = RecallGate(self.config, self.policy.recall)
+        self._recall, self._decided = [], False
+        self.decoded_steps = self.recalled_steps = 0
         self._confidence, self._waiting = [], set()
         self._length, self._new, self._peak = 0, True, 0
         for index, layer in enumerate(self.layers):
@@ -330,6 +408,7 @@ class ConfKVCache(Cache):
                 tensors |= {f"sliding.{index}.keys": layer.keys, f"sliding.{index}.values": layer.values}
                 sliding[str(index)] = layer.cumulative_length
         values = {"seen": self.seen, "peak": self._peak, "means": self._schedule.means, "sliding": sliding}
+        values |= {"gate": self._gate.state(), "steps": [self.decoded_steps, self.recalled_steps]}
         return tensors, {**values, "banks": banks, "smoothed": self._smoother.values, "layers": len(self.layers)}
 
     def restore(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
@@ -358,6 +437,8 @@ class ConfKVCache(Cache):
             layer.keys, layer.values = tensors[f"sliding.{index}.keys"], tensors[f"sliding.{index}.values"]
             layer.cumulative_length = length
         self.seen, self._peak = values["seen"], values["peak"]
+        self._gate.restore(values["gate"])
+        self.decoded_steps, self.recalled_steps = values["steps"]
         self._schedule.means = list(values["means"])
         self._smoother.values = list(values["smoothed"])
         self._confidence = list(values["smoothed"])
@@ -374,6 +455,7 @@ class ConfKVCache(Cache):
             bank.select_rows(rows)
         self._schedule.select(chosen)
         self._smoother.select(chosen)
+        self._gate.select(chosen)
         self._confidence = [self._confidence[row] for row in chosen] if self._confidence else []
         for layer in self.layers:
             if isinstance(layer, ConfKVLayer):

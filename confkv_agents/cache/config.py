@@ -9,6 +9,8 @@ from confkv_agents.errors import ConfigError
 
 ConfidenceMeasure = Literal["entropy", "max_probability", "margin", "mean"]
 MEASURES: tuple[ConfidenceMeasure, ...] = ("entropy", "max_probability", "margin", "mean")
+RecallMode = Literal["off", "gated", "random", "always"]
+RECALL_MODES: tuple[RecallMode, ...] = ("off", "gated", "random", "always")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,15 @@ class CacheConfig:
             lookahead off.
         probe_weight: Weight of the probe against attention mass in the rank, at least 0.
         evict_every: Steps between two evictions while decoding; the budget is kept by evicting that many ahead.
+        recall: Which decoding steps attend to the cold tier too, where all tokens lie as int8 codes in host memory:
+            "off" (no cold tier), "gated" (the unsure ones), "random" (as many, chosen at random), "always". Default:
+            "gated" for confkv+recall, "off" otherwise.
+        recall_share: Share of decoding steps that "gated" and "random" aim for, 0 to 1.
+        recall_again: Whether a caller that can should compute an unsure step again with the cold tier open; if not,
+            it is open for the next step.
+        promote: Most tokens per layer and KV head that one recall brings back to the hot tiers.
+        grace: Newest tokens after the window that rank at least as the average token.
+        group: How the mass of the query heads that share a KV head becomes one figure: "mean" or "max".
     """
 
     policy: str = "confkv"
@@ -59,6 +70,12 @@ class CacheConfig:
     probe: int | None = None
     probe_weight: float = 1.0
     evict_every: int = 16
+    recall: RecallMode | None = None
+    recall_share: float = 0.25
+    recall_again: bool = True
+    promote: int = 64
+    grace: int | None = None
+    group: Literal["mean", "max"] = "mean"
 
     def __post_init__(self) -> None:
         """Refuse values that no policy could honour."""
@@ -74,6 +91,9 @@ class CacheConfig:
         self._at_least("half_life", self.half_life, 1)
         self._at_least("evict_every", self.evict_every, 1)
         self._at_least("probe", self.probe, 0)
+        self._at_least("promote", self.promote, 1)
+        self._at_least("grace", self.grace, 0)
+        self._within("recall_share", self.recall_share, 0.0, 1.0)
         self._within("probe_weight", self.probe_weight, 0.0, 1e6)
         self._within("int8_share", self.int8_share, 0.0, 1.0)
         self._within("pyramid", self.pyramid, -1.0, 1.0)
@@ -82,11 +102,21 @@ class CacheConfig:
         self._within("decay", self.decay, 1e-3, 1.0)
         if self.confidence not in MEASURES:
             raise ConfigError(f"confidence {self.confidence!r} is unknown; choose one of {', '.join(MEASURES)}")
+        if self.recall is not None and self.recall not in RECALL_MODES:
+            raise ConfigError(f"recall {self.recall!r} is unknown; choose one of {', '.join(RECALL_MODES)}")
+        if self.group not in ("mean", "max"):
+            raise ConfigError(f"group {self.group!r} is unknown; choose mean or max")
         if self.span is not None and (self.span < 1 or self.span % 2 == 0):
             raise ConfigError(f"span is {self.span}; pass an odd number of tokens such as 1, 7 or 21")
         policy = POLICIES[self.policy](self)
         if policy.bounded:
             self._check_budgets(policy.window, policy.min_budget)
+        if policy.recall != "off" and not (policy.bounded and policy.needs_mass and policy.int8_share > 0):
+            raise ConfigError(
+                f"recall={policy.recall} with policy {self.policy!r} and int8_share {policy.int8_share:g}: what is "
+                "recalled is chosen by attention mass and comes back as int8 codes; use policy confkv with int8_share "
+                "above 0, or recall=off"
+            )
 
     def _check_budgets(self, window: int, min_budget: int) -> None:
         floor = self.sinks + window + 2

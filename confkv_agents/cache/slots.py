@@ -6,7 +6,7 @@ few per layer. The columns are three regions: full precision, int8, and the read
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import torch
@@ -110,6 +110,31 @@ class SlotTable:
         self.bias.scatter_(-1, columns, 0.0)
         for name, figure in self.carried.items():
             figure.scatter_(-1, columns, EMPTY[name])
+
+    def put(
+        self, columns: torch.Tensor, real: torch.Tensor, position: torch.Tensor, carried: Mapping[str, torch.Tensor]
+    ) -> None:
+        """Note tokens in free columns.
+
+        Args:
+            columns: `[L, B, H, n]`.
+            real: `[L, B, H, n]` bool, which entries are meant.
+            position: `[L, B, H, n]` their positions.
+            carried: `[L, B, H, n]` figures by name; those left out start empty.
+        """
+        columns = columns.masked_fill(~real, self.regions.total)
+        self.position.scatter_(-1, columns, position.to(torch.int32).masked_fill(~real, -1))
+        self.bias.scatter_(-1, columns, torch.where(real, 0.0, MASKED))
+        for name, figure in self.carried.items():
+            value = carried.get(name)
+            figure.scatter_(
+                -1, columns, torch.full_like(columns, EMPTY[name], dtype=torch.float32) if value is None else value
+            )
+
+    def take_back(self, columns: torch.Tensor) -> None:
+        """Empty the columns `[L, B, H, 1]` that `add` filled."""
+        self.position.scatter_(-1, columns, -1)
+        self.bias.scatter_(-1, columns, MASKED)
 
     def hide(self, columns: torch.Tensor, real: torch.Tensor) -> None:
         """Empty the columns `[L, B, H, 1]` again in the rows that are not `real [B]` (padding)."""

@@ -17,9 +17,10 @@ class CacheUsage:
         stored_slots: Mean slots in use per layer, in full-precision equivalents.
         budget: Mean budget per layer in slots; `seen` where there is none.
         confidence: Smoothed confidence of the last observed step, or None before the first.
-        kv_bytes: Bytes of all tensors held: keys, values, codes, scales, positions, scores.
+        kv_bytes: Bytes of all tensors held, the cold tier apart: keys, values, codes, scales, positions, scores.
         peak_kv_bytes: The largest `kv_bytes` so far.
         full_kv_bytes: Bytes that keys and values of `seen` tokens take in full precision.
+        cold_bytes: Bytes of the cold tier in host memory, which is not part of `kv_bytes`.
     """
 
     seen: int
@@ -29,6 +30,7 @@ class CacheUsage:
     kv_bytes: int
     peak_kv_bytes: int
     full_kv_bytes: int
+    cold_bytes: int = 0
 
 
 def held_bytes(tensors: Iterable[torch.Tensor]) -> int:

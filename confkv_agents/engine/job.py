@@ -17,6 +17,8 @@ from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.request import FinishReason, Progress, Range, Request, Result, Stream
 from confkv_agents.engine.sampling import Sampler
 from confkv_agents.engine.session import Match, Session, SessionStore
+from confkv_agents.engine.text import Detokenizer, StopStrings
+from confkv_agents.engine.vision import PictureFeatures
 from confkv_agents.errors import EngineTimeoutError, PromptTooLongError
 
 if TYPE_CHECKING:
@@ -47,8 +49,10 @@ class Job:
         self._match = Match()
         self._limit = 0
         self._logits: torch.Tensor | None = None
-        self._features: dict[bytes, torch.Tensor] = {}
+        self._features: dict[bytes, PictureFeatures] = {}
         self._sampler = Sampler(self._request.sampling)
+        self._detokenizer = Detokenizer(loaded.tokenizer)
+        self._stops = StopStrings(self._request.stop)
         self._probed = 0
         self._ids: list[int] = []
         self._answer: Answer | None = None
@@ -183,6 +187,8 @@ class Job:
     def _read_chunk(self) -> None:
         session, prompt = self.session, self.prompt
         start = len(session.keys)
+        if start == self._match.reused and session.cache.wants_recall:
+            self._look_ahead(start, recall=True)
         end = min(start + session.config.chunk, len(prompt.ids))
         logits = self._forward(self._encoder.embed(prompt, start, end, self._features))
         session.keys.extend(prompt.keys[start:end])
@@ -195,8 +201,13 @@ class Job:
         else:
             self._look_ahead(end)
 
-    def _look_ahead(self, end: int) -> None:
-        """Let the end of the prompt look at what was read, so that the next eviction keeps what it will need."""
+    def _look_ahead(self, end: int, *, recall: bool = False) -> None:
+        """Let the end of the prompt look at what was read, so that the next eviction keeps what it will need.
+
+        Args:
+            end: Tokens read so far.
+            recall: Look at the cold tier too, and bring back what is used.
+        """
         session, prompt = self.session, self.prompt
         if not session.cache.wants_probe or len(prompt.ids) <= session.config.budget:
             return
@@ -207,8 +218,8 @@ class Job:
         start = pictures[-1] + 1 if pictures else start  # a picture is looked at, it does not look
         if start == len(prompt.ids):
             return
-        with session.cache.looking_ahead():
-            self._forward(self._encoder.embed(prompt, start, len(prompt.ids), self._features))
+        with session.cache.looking_ahead(recall=recall):
+            self._forward(self._encoder.embed(prompt, start, len(prompt.ids), self._features, after=end))
         self._probed += len(prompt.ids) - start
 
     def _decode_token(self, logits: torch.Tensor) -> bool:
@@ -219,6 +230,11 @@ class Job:
         chosen = self._sampler.choose(logits)
         # one transfer from the device per step; float32 holds every id of a vocabulary below 16 million exactly
         raw, token_value = torch.stack((measured.float(), chosen.float())).tolist()
+        if session.cache.should_recall([raw]):
+            with session.cache.recalling():
+                logits = self._forward(self._last_inputs())
+            measured, chosen = confidence(logits[None], session.config.confidence)[0], self._sampler.choose(logits)
+            raw, token_value = torch.stack((measured.float(), chosen.float())).tolist()
         token = int(token_value)
         smoothed = session.cache.observe_confidence([raw])[0]
         usage = session.cache.usage()
@@ -228,10 +244,16 @@ class Job:
             return self._finish("stop")
         if len(self._ids) >= self._limit:
             return self._finish("length")
-        ids = torch.tensor([[token]], device=self._loaded.device)
-        self._logits = self._forward({"input_ids": ids})
+        self._logits = self._forward(self._encoder.embed_generated(self.prompt, token, len(session.keys)))
         session.keys.append(token)
         return False
+
+    def _last_inputs(self) -> dict[str, Any]:
+        """What the last forward was fed last: one token."""
+        if self._ids:
+            return self._encoder.embed_generated(self.prompt, self._ids[-1], len(self.session.keys) - 1)
+        length = len(self.prompt.ids)
+        return self._encoder.embed(self.prompt, length - 1, length, self._features)
 
     def _forward(self, inputs: dict[str, Any]) -> torch.Tensor:
         """Feed tokens to the session's cache; returns the raw next-token logits, `[V]`."""

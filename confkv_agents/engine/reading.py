@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from confkv_agents.cache.confidence import confidence
+
 
 def read_prompt(
     model: Any,
@@ -29,13 +31,18 @@ def read_prompt(
         `[B, V]` raw logits of the token that follows.
 
     While a cache says that it wants one (`wants_probe`), the last tokens of the prompt are run over what is cached
-    after each chunk but the last, and taken out again: what the prompt ends with decides what is worth keeping.
+    after each chunk but the last, and taken out again: what the prompt ends with decides what is worth keeping. A
+    cache that has read before is looked at once before the first chunk too, its cold tier included: a new turn may
+    ask for what was evicted when nobody could know.
     """
     total = ids.shape[1]
     if total == 0:
         raise ValueError("ids holds no token: there is nothing to read")
     if chunk is None:
         chunk = getattr(getattr(cache, "config", None), "chunk", total)
+    if getattr(cache, "wants_recall", False):
+        with cache.looking_ahead(recall=True):
+            _feed(model, cache, ids[:, max(0, total - cache.policy.probe) :])
     for start in range(0, total, chunk):
         end = min(start + chunk, total)
         logits = _feed(model, cache, ids[:, start:end])
@@ -44,6 +51,27 @@ def read_prompt(
         if end < total and getattr(cache, "wants_probe", False):
             with cache.looking_ahead():
                 _feed(model, cache, ids[:, max(end, total - cache.policy.probe) :])
+    return logits
+
+
+def again_if_unsure(model: Any, cache: Any, token: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+    """Compute the last step again, looking at the cold tier too, if the cache is of those that have one and asks.
+
+    Args:
+        model: The model.
+        cache: Any cache.
+        token: `[B, 1]`, the last token fed.
+        logits: `[B, V]` raw logits that it gave.
+
+    Returns:
+        `[B, V]` raw logits to go on with; `cache.observe` has not seen them yet.
+    """
+    policy = getattr(cache, "policy", None)
+    if policy is None or policy.recall == "off":
+        return logits
+    if cache.should_recall(confidence(logits, cache.config.confidence).tolist()):
+        with cache.recalling():
+            return _feed(model, cache, token)
     return logits
 
 

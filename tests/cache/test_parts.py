@@ -215,7 +215,7 @@ def test_blockwise_attention_equals_softmax_over_everything(softcap, queries):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"policy": "best"}, "choose one of confkv, full, h2o, snapkv, window"),
+        ({"policy": "best"}, "choose one of confkv, confkv.recall, full, h2o, snapkv, window"),
         ({"budget": 60}, "below the floor"),
         ({"budget": 0}, "at least 1"),
         ({"budget": 512.0}, "pass an integer"),

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from confkv_agents.cache.policies.base import Policy, SlotView
-from confkv_agents.cache.policies.confkv import ConfKV
+from confkv_agents.cache.policies.confkv import ConfKV, ConfKVRecall
 from confkv_agents.cache.policies.full import Full
 from confkv_agents.cache.policies.h2o import H2O
 from confkv_agents.cache.policies.snapkv import SnapKV
@@ -24,6 +24,7 @@ POLICIES: dict[str, Callable[[CacheConfig], Policy]] = {
     "h2o": H2O,
     "snapkv": SnapKV,
     "confkv": ConfKV,
+    "confkv+recall": ConfKVRecall,
 }
 
-__all__ = ["H2O", "POLICIES", "ConfKV", "Full", "Policy", "SlotView", "SnapKV", "Window"]
+__all__ = ["H2O", "POLICIES", "ConfKV", "ConfKVRecall", "Full", "Policy", "SlotView", "SnapKV", "Window"]

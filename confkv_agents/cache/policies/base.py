@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 import torch
 
 if TYPE_CHECKING:
-    from confkv_agents.cache.config import CacheConfig
+    from confkv_agents.cache.config import CacheConfig, RecallMode
 
 T = TypeVar("T")
 
@@ -49,6 +49,8 @@ class Policy(ABC):
     default_span: ClassVar[int] = 1
     default_decay: ClassVar[float] = 1.0
     default_probe: ClassVar[int] = 0
+    default_recall: ClassVar[RecallMode] = "off"
+    default_grace: ClassVar[int] = 0
 
     def __init__(self, config: CacheConfig) -> None:
         self.config = config
@@ -57,6 +59,8 @@ class Policy(ABC):
         self.span = self._default(config.span, self.default_span)
         self.decay = self._default(config.decay, self.default_decay)
         self.probe = self._default(config.probe, self.default_probe)
+        self.recall: RecallMode = self._default(config.recall, self.default_recall)
+        self.grace = self._default(config.grace, self.default_grace)
         self.min_budget = self._default(config.min_budget, config.budget)
         self.floor = config.sinks + self.window + 2
 

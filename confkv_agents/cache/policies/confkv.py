@@ -1,15 +1,18 @@
-"""CONF-KV: confidence-driven budget, age-corrected attention mass with recency, an int8 tier (arXiv 2605.24786)."""
+"""CONF-KV: confidence-driven budget, age-corrected attention mass with recency, an int8 tier (arXiv 2605.24786).
+
+`confkv+recall` adds to it a cold tier that unsure steps look at.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 
 from confkv_agents.cache.policies.base import Policy, SlotView
 
 if TYPE_CHECKING:
-    from confkv_agents.cache.config import CacheConfig
+    from confkv_agents.cache.config import CacheConfig, RecallMode
 
 
 class ConfKV(Policy):
@@ -21,6 +24,7 @@ class ConfKV(Policy):
     default_span = 21
     default_decay = 0.99
     default_probe = 32
+    default_grace = 16
 
     def __init__(self, config: CacheConfig) -> None:
         super().__init__(config)
@@ -45,6 +49,8 @@ class ConfKV(Policy):
             probe = slots.probe / self._mean(slots.probe, known)
             # What came after the probe counts as the average token: a zero would send the newest text away first.
             rank = rank + self.config.probe_weight * torch.where(known, probe, 1.0)
+        if self.grace:
+            rank = torch.where(slots.age <= self.window + self.grace, rank.clamp_min(1.0), rank)
         recency = torch.exp2(-age / self.config.half_life)
         return (1.0 - self.recency) * rank + self.recency * recency
 
@@ -52,3 +58,10 @@ class ConfKV(Policy):
     def _mean(figure: torch.Tensor, live: torch.Tensor) -> torch.Tensor:
         """Return the mean over a row's live slots, `[L, B, Hkv, 1]`, never zero."""
         return ((figure * live).sum(-1, keepdim=True) / live.sum(-1, keepdim=True).clamp_min(1)).clamp_min(1e-12)
+
+
+class ConfKVRecall(ConfKV):
+    """What was evicted stays in host memory, and steps that are unsure look there too."""
+
+    name = "confkv+recall"
+    default_recall: ClassVar[RecallMode] = "gated"
