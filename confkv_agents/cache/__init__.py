@@ -9,6 +9,7 @@ from confkv_agents.cache.attach import attach
 from confkv_agents.cache.cache import ConfKVCache
 from confkv_agents.cache.confidence import confidence
 from confkv_agents.cache.config import CacheConfig
+from confkv_agents.cache.mrope import PictureGrid, mrope_positions
 from confkv_agents.cache.persistence import load_cache, save_cache
 from confkv_agents.cache.policies import POLICIES, Policy
 from confkv_agents.cache.processor import ConfidenceProcessor
@@ -21,6 +22,7 @@ __all__ = [
     "CacheUsage",
     "ConfKVCache",
     "ConfidenceProcessor",
+    "PictureGrid",
     "Policy",
     "StepTrace",
     "Trace",
@@ -28,6 +30,7 @@ __all__ = [
     "attach",
     "confidence",
     "load_cache",
+    "mrope_positions",
     "read_trace",
     "save_cache",
 ]

@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import transformers
 from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS, causal_mask_function
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from confkv_agents.cache.attention import Heads
@@ -19,6 +20,7 @@ from confkv_agents.cache.layer import HANDLE, ConfKVLayer
 from confkv_agents.errors import UnsupportedModelError
 
 NAME = "confkv"
+TRANSFORMERS = ((5, 24), (5, 25))  # from, and up to but not including: as pyproject.toml says
 
 # Model types whose attention and positions were checked against the stock cache by this project's tests.
 SUPPORTED = {
@@ -31,6 +33,8 @@ SUPPORTED = {
     "smolvlm": "SmolVLM",
     "idefics3": "Idefics3",
     "llava_onevision": "LLaVA-OneVision",
+    "qwen2_5_vl": "Qwen2.5-VL",
+    "qwen3_vl": "Qwen3-VL",
 }
 
 
@@ -45,6 +49,11 @@ class MaskRequest:
         """`[B, seen + Q]` bool, False for padding, or None."""
         padding: torch.Tensor | None = self.arguments.get("attention_mask")
         return padding
+
+    @property
+    def is_causal(self) -> bool:
+        """Whether nothing but causality and padding was asked for."""
+        return self.arguments.get("mask_function", causal_mask_function) is causal_mask_function
 
     def build(self) -> torch.Tensor | None:
         """Return the mask that sdpa would have been given."""
@@ -108,6 +117,11 @@ def confkv_attention(
         groups=query.shape[1] // key.shape[1],
         softcap=kwargs.get("softcap"),
     )
+    if isinstance(attention_mask, MaskRequest) and not attention_mask.is_causal:
+        raise UnsupportedModelError(
+            "this call's attention mask is more than causal (packed sequences, or tokens that see later ones), which "
+            "cannot be mapped to stored tokens; use the stock DynamicCache for it"
+        )
     padding = attention_mask.padding if isinstance(attention_mask, MaskRequest) else None
     attended = layer.attend(query, key, value, padding, heads)
     return attended.transpose(1, 2).contiguous(), None
@@ -126,8 +140,9 @@ def attach(model: PreTrainedModel) -> PreTrainedModel:
         The same model.
 
     Raises:
-        UnsupportedModelError: If the family has not been checked.
+        UnsupportedModelError: If the family or the installed transformers has not been checked.
     """
+    _check_transformers()
     kind = model.config.model_type
     if kind not in SUPPORTED:
         raise UnsupportedModelError(
@@ -143,3 +158,14 @@ def attach(model: PreTrainedModel) -> PreTrainedModel:
     if text._attn_implementation != NAME:
         raise UnsupportedModelError(f"the attention of model type {kind!r} cannot be set from outside")
     return model
+
+
+def _check_transformers() -> None:
+    """Refuse a transformers whose caches and masks nobody has checked: they change between minor versions."""
+    major, minor = transformers.__version__.split(".")[:2]
+    if not TRANSFORMERS[0] <= (int(major), int(minor)) < TRANSFORMERS[1]:
+        low, high = (".".join(map(str, bound)) for bound in TRANSFORMERS)
+        raise UnsupportedModelError(
+            f"transformers {transformers.__version__} has not been checked with this cache, which knows {low} up to, "
+            f"not including, {high}; install one of these: pip install 'transformers>={low},<{high}'"
+        )

@@ -6,24 +6,26 @@ import re
 from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
+from confkv_agents.cache.mrope import PictureGrid, mrope_positions
 from confkv_agents.engine.conversation import Picture, Turn, chain_hashes
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.template import HOLE_CLOSE, HOLE_OPEN, TEXT_CLOSE, TEXT_OPEN, ChatTemplate, without_marks
-from confkv_agents.engine.vision import PictureEncoder
+from confkv_agents.engine.vision import PictureEncoder, PictureFeatures, joined
 from confkv_agents.errors import PromptError
 
 
 @dataclass(frozen=True)
 class PictureSpan:
-    """Where a picture's placeholders lie in a prompt: their positions, ascending."""
+    """Where a picture's placeholders lie in a prompt: their indices, ascending, and their grid where it matters."""
 
     picture: Picture
     positions: tuple[int, ...]
+    grid: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,14 @@ class Prompt:
         keys: What sessions compare: the id, or for a placeholder a number made of the picture's hash.
         spans: Its pictures.
         generation_prompt: Text that the template added to make the model answer.
+        positions: `[3, tokens]` for a model with M-RoPE, else None: the cache's count of tokens is the position.
     """
 
     ids: list[int]
     keys: list[int]
     spans: list[PictureSpan] = field(default_factory=list)
     generation_prompt: str = ""
+    positions: torch.Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -141,7 +145,7 @@ class PromptEncoder:
                 f"the chat template of model {self._loaded.name!r} does not show every picture of the "
                 "conversation; put pictures into user messages"
             )
-        return prompt
+        return replace(prompt, positions=self._positions(prompt)) if self._loaded.has_mrope else prompt
 
     def remember(self, turns: Sequence[Turn], text: str, ids: Sequence[int], prompt: Prompt) -> None:
         """Remember an answer, so that a conversation that continues it starts with the session's own ids.
@@ -162,7 +166,14 @@ class PromptEncoder:
         key = chain_hashes([*turns, Turn("assistant", (text,))])[-1]
         self._own.put(key, OwnTurn(tuple(kept), prompt.generation_prompt))
 
-    def embed(self, prompt: Prompt, start: int, end: int, features: dict[bytes, torch.Tensor]) -> dict[str, Any]:
+    def embed(
+        self,
+        prompt: Prompt,
+        start: int,
+        end: int,
+        features: dict[bytes, PictureFeatures],
+        after: int | None = None,
+    ) -> dict[str, Any]:
         """Model inputs for the tokens `start` to `end` of a prompt.
 
         Args:
@@ -170,23 +181,43 @@ class PromptEncoder:
             start: First token.
             end: One past the last token.
             features: Features of pictures already encoded, by digest; new ones are added.
+            after: Tokens that the cache has read, if not all before `start`; the range then holds text only.
 
         Returns:
-            `{"input_ids": [1, q]}`, or `{"inputs_embeds": [1, q, hidden]}` where a picture lies in the range.
+            `{"input_ids": [1, q]}`; `{"inputs_embeds": [1, q, hidden]}` where a picture lies in the range, or ids with
+            `"mm_encoder_outputs"` where its features enter several layers. With M-RoPE `"position_ids": [3, 1, q]`.
         """
         ids = torch.tensor([prompt.ids[start:end]], device=self._loaded.device)
+        positions = self._positions_between(prompt, start, end, start if after is None else after)
         inside = [(span, *_between(span.positions, start, end)) for span in prompt.spans]
         inside = [(span, low, high) for span, low, high in inside if low < high]
         if not inside or self._pictures is None:
-            return {"input_ids": ids}
-        embeds = self._loaded.model.get_input_embeddings()(ids).clone()
-        for span, low, high in inside:
+            return {"input_ids": ids, **positions}
+        for span, _, _ in inside:
             if span.picture.digest not in features:
                 features[span.picture.digest] = self._pictures.features(span.picture)
-            rows = features[span.picture.digest][low:high].to(embeds)
-            places = [position - start for position in span.positions[low:high]]
-            embeds[0, places] = rows
-        return {"inputs_embeds": embeds}
+        parts = [features[span.picture.digest].rows_between(low, high) for span, low, high in inside]
+        if parts[0].deep:
+            others = [at for at in range(start, end) if prompt.ids[at] == self._loaded.image_token_id]
+            others = sorted(set(others) - {at for span, low, high in inside for at in span.positions[low:high]})
+            if others:  # placeholders that the model itself once said; the forward would want features for them
+                ids[0, [at - start for at in others]] = self._tokenizer.eos_token_id
+            return {"input_ids": ids, "mm_encoder_outputs": {"image": joined(parts)}, **positions}
+        embeds = self._loaded.model.get_input_embeddings()(ids).clone()
+        for (span, low, high), part in zip(inside, parts, strict=True):
+            embeds[0, [position - start for position in span.positions[low:high]]] = part.rows.to(embeds)
+        return {"inputs_embeds": embeds, **positions}
+
+    def embed_generated(self, prompt: Prompt, token: int, index: int) -> dict[str, Any]:
+        """Model inputs for one generated token.
+
+        Args:
+            prompt: The prompt that it answers.
+            token: Its id.
+            index: Its place in the sequence, `len(prompt.ids)` for the first.
+        """
+        ids = torch.tensor([[token]], device=self._loaded.device)
+        return {"input_ids": ids, **self._positions_between(prompt, index, index + 1, index)}
 
     def marked_ids(self, text: str, special: dict[str, int]) -> list[int]:
         """Ids of text in which special tokens stand, as a model writes it after a generation prompt."""
@@ -198,6 +229,22 @@ class PromptEncoder:
     def text_ids(self, text: str) -> list[int]:
         """Ids of plain text, without special tokens."""
         return self._encode(without_marks(text))
+
+    def _positions(self, prompt: Prompt) -> torch.Tensor:
+        grids = [PictureGrid(span.positions[0], span.grid) for span in prompt.spans if span.grid is not None]
+        return mrope_positions(len(prompt.ids), grids)
+
+    def _positions_between(self, prompt: Prompt, start: int, end: int, after: int) -> dict[str, torch.Tensor]:
+        """What a model with M-RoPE must be told, since it would use what another conversation left on it."""
+        if prompt.positions is None:
+            return {}
+        if start == after and end <= len(prompt.ids):
+            positions = prompt.positions[:, start:end]
+        else:  # text that follows `after` tokens
+            read = prompt.positions[:, :after]
+            first = int(read.max()) + 1 + max(0, after - len(prompt.ids))
+            positions = torch.arange(first, first + end - start).expand(3, -1)
+        return {"position_ids": positions[:, None].to(self._loaded.device)}
 
     def _add(self, prompt: Prompt, ids: Sequence[int]) -> None:
         prompt.ids.extend(ids)
@@ -219,7 +266,7 @@ class PromptEncoder:
         positions = tuple(start + at for at, token in enumerate(ids) if token == self._loaded.image_token_id)
         prompt.ids.extend(ids)
         prompt.keys.extend(marker if token == self._loaded.image_token_id else token for token in ids)
-        prompt.spans.append(PictureSpan(picture, positions))
+        prompt.spans.append(PictureSpan(picture, positions, self._pictures.grid(picture)))
 
     def _encode(self, text: str) -> list[int]:
         return list(self._tokenizer.encode(text, add_special_tokens=False))

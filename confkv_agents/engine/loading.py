@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import socket
 import urllib.parse
@@ -17,10 +16,10 @@ import torch
 import transformers
 from transformers.utils import logging as transformers_logging
 
+from confkv_agents.engine.processors import load_processor
 from confkv_agents.errors import ConfigError, ModelError, ModelNotFoundError, UnsupportedModelError
 
 EMBEDDED = "embedded"
-_MROPE = "M-RoPE positions with pictures"
 
 
 @dataclass
@@ -53,6 +52,12 @@ class LoadedModel:
     def takes_pictures(self) -> bool:
         """Whether pictures may be in the prompt."""
         return self.image_token_id is not None
+
+    @property
+    def has_mrope(self) -> bool:
+        """Whether its positions have rows for time, height and width, so that pictures move what follows them."""
+        rope = getattr(self.text_config, "rope_parameters", None) or {}
+        return "mrope_section" in rope
 
     @property
     def device(self) -> torch.device:
@@ -124,7 +129,7 @@ def load_model(name: str, *, revision: str | None = None, dtype: str = "auto", d
     device_map = _device_map(device_map)
     chosen = _dtype(dtype, config, device_map)
     auto: Any = transformers.AutoModelForImageTextToText if vision else transformers.AutoModelForCausalLM
-    processor = _processor(name, source, options) if vision else None
+    processor = _processor(name, config.model_type, source, options) if vision else None
     try:
         tokenizer = (
             transformers.AutoTokenizer.from_pretrained(source, **options) if processor is None else processor.tokenizer
@@ -140,6 +145,36 @@ def load_model(name: str, *, revision: str | None = None, dtype: str = "auto", d
     except Exception as error:  # files of any content, and libraries of many kinds of errors
         raise ModelError(f"model {name!r} cannot be loaded: {type(error).__name__}: {_line(error)}") from error
     return prepare_model(name, model, tokenizer, processor)
+
+
+def load_config(name: str, *, revision: str | None = None) -> Any:
+    """Load a model's configuration alone; weights are neither needed nor fetched.
+
+    Args:
+        name: "embedded", a folder, a hub id, or a configuration's JSON file.
+        revision: Branch, tag or commit on the hub.
+
+    Raises:
+        WeightsMissingError: The embedded weights were not fetched.
+        ModelNotFoundError: Nothing usable lies there.
+        UnsupportedModelError: The cache does not know the model's family.
+    """
+    path = Path(name).expanduser()
+    source = str(path) if path.suffix == ".json" and path.is_file() else _source(name)
+    options: dict[str, Any] = {"trust_remote_code": False}
+    if revision is not None:
+        options["revision"] = revision
+    if not Path(source).exists() and not _hub_answers():
+        options["local_files_only"] = True
+    config = _config(name, source, options)
+    _refuse_unsupported(name, config)
+    if getattr(config.get_text_config(decoder=True), "kv_lora_rank", None):
+        raise UnsupportedModelError(
+            f"model {name!r} of family {config.model_type!r} stores one latent per token (MLA) instead of keys and "
+            "values, which the cache cannot serve; use its own cache with it"
+        )
+    _refuse_unchecked(name, config)
+    return config
 
 
 def prepare_model(name: str, model: Any, tokenizer: Any, processor: Any = None) -> LoadedModel:
@@ -210,7 +245,7 @@ def _config(name: str, source: str, options: dict[str, Any]) -> Any:
     try:
         return transformers.AutoConfig.from_pretrained(source, **options)
     except OSError as error:
-        if Path(source).is_dir():
+        if Path(source).exists():
             raise ModelError(f"the config.json of model {name!r} cannot be read: {_line(error)}") from error
         raise ModelNotFoundError(
             f"model {name!r} is no local folder, is not in the local hub cache, and cannot be fetched from "
@@ -225,13 +260,15 @@ def _config(name: str, source: str, options: dict[str, Any]) -> Any:
         raise ModelError(f"the config.json of model {name!r} is not usable: {_line(error)}") from error
 
 
-def _processor(name: str, source: str, options: dict[str, Any]) -> Any:
+def _processor(name: str, model_type: str, source: str, options: dict[str, Any]) -> Any:
     try:
-        return transformers.AutoProcessor.from_pretrained(source, **options)
-    except (ImportError, OSError, ValueError) as error:
-        missing = [package for package in ("torchvision", "num2words") if not importlib.util.find_spec(package)]
-        remedy = f"; some processors need {' and '.join(missing)}, which are not installed" if missing else ""
-        raise ModelError(f"the processor of model {name!r} cannot be loaded: {_line(error)}{remedy}") from error
+        return load_processor(model_type, source, **options)
+    except ImportError as error:
+        raise ModelError(
+            f"the processor of model {name!r} needs a package that is not installed: {_line(error)}"
+        ) from error
+    except Exception as error:  # files of any content
+        raise ModelError(f"the processor of model {name!r} cannot be loaded: {_line(error)}") from error
 
 
 def _hub_answers() -> bool:
@@ -254,13 +291,6 @@ def _refuse_unsupported(name: str, config: Any) -> None:
     """Refuse a family whose pictures the engine cannot serve, before its weights are loaded."""
     if not _has_vision(config):
         return
-    text = config.get_text_config(decoder=True)
-    parameters = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
-    if isinstance(parameters, dict) and "mrope_section" in parameters:
-        raise UnsupportedModelError(
-            f"model {name!r} of family {config.model_type!r} uses {_MROPE}, which the engine does not "
-            "support yet; use an Idefics3, SmolVLM or LLaVA-OneVision model, or a text-only one"
-        )
     if "gemma" in config.model_type:
         raise UnsupportedModelError(
             f"model {name!r} of family {config.model_type!r} attends to pictures in both directions, which a "

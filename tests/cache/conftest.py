@@ -17,6 +17,15 @@ def no_gradients():
         yield
 
 
+@pytest.fixture(autouse=True)
+def no_positions_of_another_test(request):
+    """Qwen-VL models keep the last call's `rope_deltas` and use them for the next conversation's positions."""
+    for name in {"stock", "model"} & set(request.fixturenames):
+        inner = request.getfixturevalue(name).base_model
+        if hasattr(inner, "rope_deltas"):
+            inner.rope_deltas = None
+
+
 @pytest.fixture(scope="session", params=FAMILIES)
 def family(request) -> str:
     return request.param

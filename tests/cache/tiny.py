@@ -16,8 +16,10 @@ from transformers import (
     Phi3Config,
     PreTrainedConfig,
     PreTrainedModel,
+    Qwen2_5_VLConfig,
     Qwen2Config,
     Qwen3Config,
+    Qwen3VLConfig,
     SmolVLMConfig,
 )
 
@@ -43,7 +45,8 @@ VISION = {
     "patch_size": 8,
 }
 CORE = ("llama", "gemma3_text", "smolvlm")  # plain, with sliding layers, with pictures
-SEEING = ("smolvlm", "idefics3", "llava_onevision")
+MROPE = ("qwen2_5_vl", "qwen3_vl")  # three rows of positions: time, height, width
+SEEING = ("smolvlm", "idefics3", "llava_onevision", *MROPE)
 FAMILIES = ("llama", "qwen2", "qwen3", "mistral", "phi3", "gemma3_text", *SEEING)
 
 
@@ -61,6 +64,8 @@ def make_config(family: str) -> PreTrainedConfig:
     if family == "gemma3_text":  # layers 0 and 2 are sliding
         kinds = ["sliding_attention", "full_attention"] * 2
         return Gemma3TextConfig(**TEXT, head_dim=8, sliding_window=16, layer_types=kinds, query_pre_attn_scalar=8)
+    if family in MROPE:
+        return _mrope_config(family)
     tie = {"pad_token_id": 0, "tie_word_embeddings": False, "image_token_id": IMAGE_TOKEN}
     if family == "llava_onevision":
         return LlavaOnevisionConfig(
@@ -72,6 +77,20 @@ def make_config(family: str) -> PreTrainedConfig:
         )
     both = {"text_config": {"model_type": "llama", **TEXT}, "vision_config": VISION, "scale_factor": 2, **tie}
     return SmolVLMConfig(**both) if family == "smolvlm" else Idefics3Config(**both)
+
+
+def _mrope_config(family: str) -> PreTrainedConfig:
+    rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [2, 1, 1]}
+    text = {**TEXT, "rope_parameters": rope, "max_position_embeddings": 4096}
+    vision = {"depth": 3, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "patch_size": 8}
+    vision |= {"out_hidden_size": TEXT["hidden_size"], "temporal_patch_size": 2, "spatial_merge_size": 2}
+    ids = {"image_token_id": IMAGE_TOKEN, "video_token_id": 95, "vision_start_token_id": 94, "vision_end_token_id": 93}
+    if family == "qwen2_5_vl":
+        vision |= {"window_size": 32, "fullatt_block_indexes": [2]}
+        return Qwen2_5_VLConfig(text_config=text, vision_config=vision, **ids)
+    text |= {"head_dim": 8, "rope_parameters": {**rope, "mrope_interleaved": True}}
+    vision |= {"num_position_embeddings": 16, "deepstack_visual_indexes": [0, 1]}
+    return Qwen3VLConfig(text_config=text, vision_config=vision, **ids)
 
 
 def make_model(family: str, seed: int = 0) -> PreTrainedModel:
@@ -93,7 +112,7 @@ class Prompt:
 def make_prompt(family: str, length: int, seed: int = 1) -> Prompt:
     """Return one row of `length` tokens; for families that see, some of them (from the third on) are a picture."""
     random = torch.Generator().manual_seed(seed)
-    ids = torch.randint(2, IMAGE_TOKEN - 1, (1, length), generator=random)
+    ids = torch.randint(2, 93, (1, length), generator=random)
     if family in ("smolvlm", "idefics3"):
         ids[0, 2:6] = IMAGE_TOKEN
         return Prompt(ids, {"pixel_values": torch.randn(1, 1, 3, 32, 32, generator=random)})
@@ -102,6 +121,12 @@ def make_prompt(family: str, length: int, seed: int = 1) -> Prompt:
         ids = torch.cat([ids[:, :2], torch.full((1, features), IMAGE_TOKEN), ids[:, 2:]], 1)
         pixels = torch.randn(1, 2, 3, 32, 32, generator=random)
         return Prompt(ids, {"pixel_values": pixels, "image_sizes": torch.tensor([[32, 32]])})
+    if family in MROPE:
+        grid = torch.tensor([[1, 4, 6]])  # patches; four of them make a token
+        ids[0, 2:8] = IMAGE_TOKEN
+        pixels = torch.randn(24, 3 * 2 * 8 * 8, generator=random)
+        kinds = (ids == IMAGE_TOKEN).int()
+        return Prompt(ids, {"pixel_values": pixels, "image_grid_thw": grid, "mm_token_type_ids": kinds})
     return Prompt(ids, {})
 
 

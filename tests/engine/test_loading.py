@@ -96,24 +96,22 @@ def test_families_that_cannot_be_used_are_refused_by_name(tmp_path: Path, config
         load_model(str(tmp_path))
 
 
-def test_pictures_with_several_rows_of_positions_are_refused_by_name(tmp_path: Path) -> None:
-    from transformers import Qwen2_5_VLConfig
-
-    Qwen2_5_VLConfig().save_pretrained(tmp_path)
-    with pytest.raises(UnsupportedModelError, match="qwen2_5_vl"):
-        load_model(str(tmp_path))
-
-
 def test_a_processor_that_needs_a_missing_package_names_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tiny_smolvlm(), tmp_path)
-    monkeypatch.setattr(loading.importlib.util, "find_spec", lambda name: None)
 
     def missing(*args: Any, **kwargs: Any) -> Any:
-        raise ImportError("SmolVLMVideoProcessor requires a library")
+        raise ImportError("requires the num2words library")
 
-    monkeypatch.setattr(loading.transformers.AutoProcessor, "from_pretrained", missing)
-    with pytest.raises(ModelError, match="torchvision and num2words"):
+    monkeypatch.setattr(loading, "load_processor", missing)
+    with pytest.raises(ModelError, match=r"processor .* needs a package .*num2words"):
         load_model(path)
+
+
+def test_a_vision_model_without_image_processor_files_says_what_lacks(tmp_path: Path) -> None:
+    tiny_smolvlm().model.save_pretrained(tmp_path)
+    tiny_smolvlm().tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match=r"processor .* cannot be loaded: .*preprocessor_config\.json"):
+        load_model(str(tmp_path))
 
 
 @pytest.mark.parametrize(

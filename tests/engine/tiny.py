@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import itertools
 import string
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
-    Idefics3ImageProcessor,
-    Idefics3Processor,
     LlamaConfig,
     LlamaForCausalLM,
+    LlavaOnevisionConfig,
+    LlavaOnevisionForConditionalGeneration,
     PreTrainedTokenizerFast,
+    Qwen2_5_VLConfig,
+    Qwen2_5_VLForConditionalGeneration,
+    Qwen3VLConfig,
+    Qwen3VLForConditionalGeneration,
     SmolVLMConfig,
     SmolVLMForConditionalGeneration,
 )
+from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
+from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
+from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 from confkv_agents.engine.loading import LoadedModel, prepare_model
+from confkv_agents.engine.processors import picture_processor
 
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
@@ -31,6 +40,7 @@ CHATML_PARTS = (
     "<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 SPECIAL = ["<|im_start|>", "<image>", "<fake_token_around_image>", "<global-img>"]
+QWEN_SPECIAL = ["<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>"]
 SPECIAL += [f"<row_{row}_col_{column}>" for row in range(1, 5) for column in range(1, 5)]
 
 
@@ -90,6 +100,24 @@ def tiny_llama(template: str | None = CHATML, seed: int = 0, positions: int = 40
     return prepare_model(name, model, tokenizer)
 
 
+TEXT = {
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": 4096,
+}
+VISION = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "image_size": 32,
+    "patch_size": 8,
+}
+
+
 def tiny_smolvlm(seed: int = 0) -> LoadedModel:
     tokenizer = tiny_tokenizer(CHATML_PARTS)
     torch.manual_seed(seed)
@@ -97,29 +125,11 @@ def tiny_smolvlm(seed: int = 0) -> LoadedModel:
         image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
         scale_factor=2,
         pad_token_id=tokenizer.pad_token_id,
-        vision_config={
-            "hidden_size": 32,
-            "intermediate_size": 48,
-            "num_hidden_layers": 1,
-            "num_attention_heads": 2,
-            "image_size": 32,
-            "patch_size": 8,
-        },
-        text_config={
-            "model_type": "llama",
-            "vocab_size": len(tokenizer),
-            "hidden_size": 64,
-            "intermediate_size": 96,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
-            "max_position_embeddings": 4096,
-            "eos_token_id": tokenizer.eos_token_id,
-            "pad_token_id": tokenizer.pad_token_id,
-        },
+        vision_config=VISION,
+        text_config={"model_type": "llama", **TEXT, **_ids(tokenizer)},
     )
-    processor = Idefics3Processor(
-        Idefics3ImageProcessor(size={"longest_edge": 64}, max_image_size={"longest_edge": 32}),
+    processor = picture_processor("smolvlm")(
+        Idefics3ImageProcessorPil(size={"longest_edge": 64}, max_image_size={"longest_edge": 32}),
         tokenizer,
         image_seq_len=4,
         chat_template=CHATML_PARTS,
@@ -127,6 +137,73 @@ def tiny_smolvlm(seed: int = 0) -> LoadedModel:
     model = SmolVLMForConditionalGeneration(config)
     _speak_plainly(model, tokenizer)
     return prepare_model("tiny-vlm", model, tokenizer, processor)
+
+
+def tiny_llava(seed: int = 0) -> LoadedModel:
+    tokenizer = tiny_tokenizer(CHATML_PARTS)
+    torch.manual_seed(seed)
+    config = LlavaOnevisionConfig(
+        image_token_id=tokenizer.convert_tokens_to_ids("<image>"),
+        vision_feature_layer=-1,
+        image_grid_pinpoints=[[32, 64], [64, 32], [64, 64]],
+        vision_config={"model_type": "siglip_vision_model", **VISION},
+        text_config={"model_type": "qwen2", **TEXT, **_ids(tokenizer)},
+    )
+    pinpoints = [[32, 64], [64, 32], [64, 64]]
+    processor = picture_processor("llava_onevision")(
+        LlavaOnevisionImageProcessorPil(size={"height": 32, "width": 32}, image_grid_pinpoints=pinpoints),
+        tokenizer,
+        num_image_tokens=16,
+        vision_feature_select_strategy="full",
+        chat_template=CHATML_PARTS,
+    )
+    model = LlavaOnevisionForConditionalGeneration(config)
+    _speak_plainly(model, tokenizer)
+    return prepare_model("tiny-llava", model, tokenizer, processor)
+
+
+def tiny_qwen_vl(family: str, seed: int = 0) -> LoadedModel:
+    """Qwen2.5-VL or Qwen3-VL, by model type: positions in three rows, and for the latter features for two layers."""
+    template = CHATML_PARTS.replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>")
+    tokenizer = tiny_tokenizer(template)
+    tokenizer.add_special_tokens({"additional_special_tokens": [*SPECIAL, *QWEN_SPECIAL]})
+    torch.manual_seed(seed)
+    rope = {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": [4, 2, 2]}
+    vision = {"depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 2, "patch_size": 8}
+    vision |= {"out_hidden_size": TEXT["hidden_size"], "temporal_patch_size": 2, "spatial_merge_size": 2}
+    ids = zip(("image", "video", "vision_start", "vision_end"), QWEN_SPECIAL, strict=True)
+    ids = {f"{name}_token_id": tokenizer.convert_tokens_to_ids(token) for name, token in ids}
+    text = {**TEXT, **_ids(tokenizer), "rope_parameters": rope}
+    if family == "qwen2_5_vl":
+        vision |= {"window_size": 32, "fullatt_block_indexes": [1]}
+        model: Any = Qwen2_5_VLForConditionalGeneration(Qwen2_5_VLConfig(text_config=text, vision_config=vision, **ids))
+    else:
+        text |= {"head_dim": 16, "rope_parameters": {**rope, "mrope_interleaved": True}}
+        vision |= {"num_position_embeddings": 16, "deepstack_visual_indexes": [0, 1]}
+        model = Qwen3VLForConditionalGeneration(Qwen3VLConfig(text_config=text, vision_config=vision, **ids))
+    images = Qwen2VLImageProcessorPil(
+        size={"shortest_edge": 16 * 16, "longest_edge": 64 * 64}, patch_size=8, merge_size=2, temporal_patch_size=2
+    )
+    processor = picture_processor(family)(images, tokenizer, chat_template=template)
+    _speak_plainly(model, tokenizer)
+    return prepare_model(f"tiny-{family}", model, tokenizer, processor)
+
+
+SEEING: dict[str, Callable[[], LoadedModel]] = {
+    "smolvlm": tiny_smolvlm,
+    "llava_onevision": tiny_llava,
+    "qwen2_5_vl": lambda: tiny_qwen_vl("qwen2_5_vl"),
+    "qwen3_vl": lambda: tiny_qwen_vl("qwen3_vl"),
+}
+
+
+def _ids(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
+    """The vocabulary's part of a text configuration."""
+    return {
+        "vocab_size": len(tokenizer),
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
 
 
 class Scripted:
