@@ -15,6 +15,7 @@ from confkv_agents.cache.mrope import PictureGrid, mrope_positions
 from confkv_agents.engine.conversation import Picture, Turn, chain_hashes
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.template import HOLE_CLOSE, HOLE_OPEN, TEXT_CLOSE, TEXT_OPEN, ChatTemplate, without_marks
+from confkv_agents.engine.tools import Tool, ToolCall
 from confkv_agents.engine.vision import PictureEncoder, PictureFeatures, joined
 from confkv_agents.errors import PromptError
 
@@ -106,13 +107,33 @@ class PromptEncoder:
         self._newline = self._encode("\n")
         self._adds_prefix = self._encode("\nx") != [*self._newline, *self._encode("x")]
 
-    def encode(self, turns: Sequence[Turn], template_vars: dict[str, Any], sanitize: bool = True) -> Prompt:
+    @property
+    def template(self) -> ChatTemplate:
+        """The model's chat template.
+
+        Raises:
+            PromptError: It has none.
+        """
+        if self._template is None:
+            self._template = ChatTemplate(self._loaded)
+        return self._template
+
+    def encode(
+        self,
+        turns: Sequence[Turn],
+        template_vars: dict[str, Any],
+        sanitize: bool = True,
+        tools: Sequence[Tool] = (),
+        note: str = "",
+    ) -> Prompt:
         """Encode a conversation up to the place where the model answers.
 
         Args:
             turns: The conversation.
             template_vars: Extra variables for the chat template.
             sanitize: Encode control tokens in the turns' text as text.
+            tools: Tools that stand in the prompt.
+            note: More text for the system turn.
 
         Raises:
             PromptError: No chat template, or the template refuses the conversation.
@@ -125,7 +146,7 @@ class PromptEncoder:
             for turn, key in zip(turns, chain_hashes(turns), strict=True)
         ]
         prompts = [None if turn is None else turn.generation_prompt for turn in own]
-        rendered = self._template.render(turns, prompts, template_vars, sanitize)
+        rendered = self.template.render(turns, prompts, template_vars, sanitize, tools, note)
         prompt = Prompt([], [], [], rendered.generation_prompt)
         pictures = iter(rendered.pictures)
         at = 0
@@ -147,7 +168,9 @@ class PromptEncoder:
             )
         return replace(prompt, positions=self._positions(prompt)) if self._loaded.has_mrope else prompt
 
-    def remember(self, turns: Sequence[Turn], text: str, ids: Sequence[int], prompt: Prompt) -> None:
+    def remember(
+        self, turns: Sequence[Turn], text: str, ids: Sequence[int], prompt: Prompt, calls: Sequence[ToolCall] = ()
+    ) -> None:
         """Remember an answer, so that a conversation that continues it starts with the session's own ids.
 
         Args:
@@ -156,14 +179,18 @@ class PromptEncoder:
                 off.
             ids: The generated ids.
             prompt: The prompt of `turns`.
+            calls: Tool calls that were taken out of the text; then all ids belong to the answer.
         """
         kept = [token for token in ids if token not in self._loaded.eos_ids]
-        count = len(kept)
-        while count and not text.startswith(self._decode(kept[:count])):
-            count -= 1
-        rest = text[len(self._decode(kept[:count])) :]
-        kept = kept[:count] + (self._encode_as_text(rest) if rest else [])
-        key = chain_hashes([*turns, Turn("assistant", (text,))])[-1]
+        if not calls:
+            count = len(kept)
+            while count and not text.startswith(self._decode(kept[:count])):
+                count -= 1
+            rest = text[len(self._decode(kept[:count])) :]
+            kept = kept[:count] + (self._encode_as_text(rest) if rest else [])
+        ordered = sorted(calls, key=lambda call: call.arguments is None)  # as a message tells them: valid ones first
+        answer = Turn("assistant", (text,) if text else (), tuple(call.as_turn() for call in ordered))
+        key = chain_hashes([*turns, answer])[-1]
         self._own.put(key, OwnTurn(tuple(kept), prompt.generation_prompt))
 
     def embed(
