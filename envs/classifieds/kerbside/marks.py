@@ -24,10 +24,10 @@ def _cracked(draw: ImageDraw.ImageDraw, at: _Point, size: float, rng: random.Ran
             reach = size * step / 4 * rng.uniform(0.8, 1.1)
             points.append((at[0] + math.cos(angle) * reach, at[1] + math.sin(angle) * reach))
         rays.append(points)
-    for dark, shift in ((True, 2), (False, 0)):
-        tone = (20, 24, 34, 210) if dark else (255, 255, 255, 250)
+    for dark, shift in ((True, 3), (False, 0)):
+        tone = (14, 18, 30, 255) if dark else (255, 255, 255, 250)
         for points in rays:
-            draw.line([(x + shift, y + shift) for x, y in points], fill=tone, width=4, joint="curve")
+            draw.line([(x + shift, y + shift) for x, y in points], fill=tone, width=5, joint="curve")
         for ring in (1, 2):
             web = [rays[i % count][ring] for i in range(count + 1)]
             draw.line([(x + shift, y + shift) for x, y in web], fill=tone, width=3)

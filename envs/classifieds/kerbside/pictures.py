@@ -21,6 +21,8 @@ from .scenes import HEIGHT, SCENES, WIDTH, draw_scene
 ART = Path(__file__).resolve().parent / "art"
 VIEWS = ("front", "side", "close", "label")
 THUMB = (320, 240)
+# Where most of the art is not what gives the thing its colour: the hue that does, in degrees.
+_HUES = {"bicycle": 350.0}
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,9 @@ def _thing(spec: PhotoSpec) -> Image.Image:
     with Image.open(ART / f"{spec.art}.webp") as image:
         thing = image.convert("RGBA")
     if spec.colour:
-        thing = tint(thing, spec.colour)
-    if spec.mark:
-        big = thing.resize((thing.width * 2, thing.height * 2), Image.Resampling.LANCZOS)
-        thing = add_mark(big, spec.mark, spec.anchor, spec.reach, spec.variant)
-    return thing
+        thing = tint(thing, spec.colour, _HUES.get(spec.art))
+    thing = thing.resize((thing.width * 2, thing.height * 2), Image.Resampling.LANCZOS)
+    return add_mark(thing, spec.mark, spec.anchor, spec.reach, spec.variant) if spec.mark else thing
 
 
 def layout(pieces: int) -> tuple[float, list[tuple[float, float]]]:
@@ -90,10 +90,15 @@ def layout(pieces: int) -> tuple[float, list[tuple[float, float]]]:
     return 0.31, places + [((i + 0.5) / front * 0.92 + 0.04, 0.0) for i in range(front)]
 
 
-def _put(canvas: Image.Image, thing: Image.Image, middle: float, foot: float, height: float) -> None:
-    """Stand a thing on a scene, with its shadow; `middle`, `foot` and `height` in pixels."""
+def _put(
+    canvas: Image.Image, thing: Image.Image, middle: float, foot: float, height: float, wide: float = 1.35
+) -> None:
+    """Stand a thing on a scene, with its shadow.
+
+    `middle`, `foot` and `height` are pixels, `wide` is how often the height its width may be.
+    """
     cut = thing.crop(thing.getchannel("A").getbbox())
-    scale = min(height / cut.height, height * 1.35 / cut.width)
+    scale = min(height / cut.height, wide * height / cut.width)
     cut = cut.resize((max(1, round(cut.width * scale)), max(1, round(cut.height * scale))), Image.Resampling.LANCZOS)
     left, top = round(middle - cut.width / 2), round(foot - cut.height)
     shadow = Image.new("L", canvas.size)
@@ -109,9 +114,10 @@ def _front(spec: PhotoSpec) -> Image.Image:
     canvas = draw_scene(spec.scene, spec.variant)
     thing = _thing(spec)
     share, places = layout(spec.pieces)
+    wide = 1.35 if spec.pieces == 1 else 0.95
     foot = SCENES[spec.scene][1] * HEIGHT
     for middle, depth in places:
-        _put(canvas, thing, middle * WIDTH, foot + 8 - depth * share * HEIGHT * 1.06, share * HEIGHT)
+        _put(canvas, thing, middle * WIDTH, foot + 8 - depth * share * HEIGHT * 1.06, share * HEIGHT, wide)
     return canvas
 
 
@@ -120,8 +126,9 @@ def _side(spec: PhotoSpec) -> Image.Image:
     thing = _thing(spec).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     canvas = canvas.resize((WIDTH * 5 // 4, HEIGHT * 5 // 4), Image.Resampling.BILINEAR).crop((80, 96, 720, 576))
     share, places = layout(spec.pieces)
+    wide = 1.35 if spec.pieces == 1 else 0.95
     for middle, depth in places:
-        _put(canvas, thing, middle * WIDTH, HEIGHT * 0.92 - depth * share * HEIGHT * 1.06, share * HEIGHT * 1.02)
+        _put(canvas, thing, middle * WIDTH, HEIGHT * 0.92 - depth * share * HEIGHT * 1.06, share * HEIGHT * 1.02, wide)
     return canvas
 
 
