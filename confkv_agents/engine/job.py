@@ -24,9 +24,6 @@ from confkv_agents.errors import EngineTimeoutError, PromptTooLongError
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig
 
-_BLOCK = 64  # slots by which caches grow
-_BOOKKEEPING = 48  # bytes of positions, scores and scales per full-precision slot, layer and head, at most
-
 
 class Job:
     """The state of one request. Lives in the engine's thread.
@@ -300,13 +297,7 @@ class Job:
 
 def kv_bytes_needed(loaded: LoadedModel, config: CacheConfig, tokens: int) -> int:
     """Most bytes that a session of `tokens` takes, reading buffer and one snapshot included."""
-    text = loaded.text_config
-    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
-    per_slot = loaded.kv_bytes_per_token + text.num_hidden_layers * heads * _BOOKKEEPING
-    blocks = -(-tokens // _BLOCK) + 1
-    if config.policy == "full":
-        grown = -(-(tokens + tokens // 8) // _BLOCK) + 1  # it grows by an eighth at a time
-        return grown * _BLOCK * per_slot
-    held = min(blocks * _BLOCK, config.budget + config.chunk + 2 * _BLOCK)
-    copied = min(blocks * _BLOCK, config.budget + 2 * _BLOCK)
-    return (held + copied) * per_slot
+    from confkv_agents.cache.sizes import CacheSizes
+
+    sizes = CacheSizes(loaded.model.config, config, dtype=loaded.dtype)
+    return sizes.most(tokens) + (sizes.copied(tokens) if sizes.policy.bounded else 0)
