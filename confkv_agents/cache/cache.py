@@ -74,7 +74,7 @@ class ConfKVCache(Cache):
         self._looking = False
         self._gate = RecallGate(self.config, self.policy.recall)
         self._recall: list[bool] = []
-        self._decided = False
+        self._recall_all = self._decided = False
         self.decoded_steps = self.recalled_steps = 0
 
     # ------------------------------------------------------------------ one forward
@@ -142,8 +142,8 @@ class ConfKVCache(Cache):
         for bank, first in self._banks:
             bank.begin(length, slots[first : first + bank.layers])
             bank.finish(length)
-            bank.open_cold(self._recall if length == 1 else [])
-        self._recall = []
+            bank.open_cold([True] * rows if self._recall_all else self._recall if length == 1 else [])
+        self._recall, self._recall_all = [], False
         self._length, self._new = length, not self._banks
         self.seen += length
         self._waiting = set(self._full)
@@ -180,6 +180,13 @@ class ConfKVCache(Cache):
     def wants_recall(self) -> bool:
         """Whether a new turn should look at what was evicted before it is read; see `looking_ahead`."""
         return self.wants_probe and self._mirrored and not self._waiting
+
+    def recall_next(self) -> None:
+        """Let the next forward look at the cold tier too, whatever its length; without a cold tier nothing changes.
+
+        A reader asks for it before a prompt's last chunk: what is asked stands there, and may be about anything.
+        """
+        self._recall_all = self.policy.recall != "off"
 
     @contextlib.contextmanager
     def looking_ahead(self, *, recall: bool = False) -> Iterator[None]:
@@ -376,7 +383,7 @@ class ConfKVCache(Cache):
         self._schedule = BudgetSchedule(self.policy, len(self._full))
         self._smoother.reset()
         self._gate = RecallGate(self.config, self.policy.recall)
-        self._recall, self._decided = [], False
+        self._recall, self._recall_all, self._decided = [], False, False
         self.decoded_steps = self.recalled_steps = 0
         self._confidence, self._waiting = [], set()
         self._length, self._new, self._peak = 0, True, 0

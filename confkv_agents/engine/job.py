@@ -184,9 +184,11 @@ class Job:
     def _read_chunk(self) -> None:
         session, prompt = self.session, self.prompt
         start = len(session.keys)
-        if start == self._match.reused and session.cache.wants_recall:
-            self._look_ahead(start, recall=True)
         end = min(start + session.config.chunk, len(prompt.ids))
+        if start == self._match.reused and end < len(prompt.ids) and session.cache.wants_recall:
+            self._look_ahead(start, recall=True)
+        if end == len(prompt.ids):
+            session.cache.recall_next()
         logits = self._forward(self._encoder.embed(prompt, start, end, self._features))
         session.keys.extend(prompt.keys[start:end])
         self.stream.put(Progress(end - self._match.reused, len(prompt.ids) - self._match.reused))
