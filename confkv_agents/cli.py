@@ -46,6 +46,7 @@ app.add_typer(browser_app, name="browser")
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(bench_app, name="bench")
 app.command()(cache_commands.plan)
+app.command()(cache_commands.trace)
 
 # Newer versions of typer carry their own copy of click, so its error class is found through typer.
 _UsageProblem: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

@@ -47,3 +47,22 @@ def plan(
     show_plan(made)
     if json_file is not None:
         write_json(user_path(json_file), made)
+
+
+def trace(
+    file: Annotated[Path, typer.Argument(help="A trace: what Trace.write wrote, or cache-trace.jsonl of an episode.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The picture: .png, .svg or .pdf; by default beside the trace, as .png.")
+    ] = None,
+) -> None:
+    """Summarise and draw what a cache did at each step: confidence, budget, evictions, bytes."""
+    from confkv_agents.cache import read_trace
+    from confkv_agents.evaluation.trace_plot import draw_trace
+    from confkv_agents.evaluation.trace_view import show_trace
+    from confkv_agents.paths import user_path
+
+    source = user_path(file)
+    recorded = read_trace(source)
+    show_trace(recorded, source)
+    if recorded.records:
+        typer.echo(f"\n{draw_trace(recorded, user_path(out) if out else source.with_suffix('.png'))}")
