@@ -3,7 +3,6 @@ from __future__ import annotations
 import importlib
 import io
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -82,11 +81,18 @@ def part(site: ModuleType) -> Callable[[str], ModuleType]:
     return lambda name: importlib.import_module(f"{site.__name__}.kerbside.{name}")
 
 
-@pytest.fixture
-def app(site: ModuleType, tmp_path: Path) -> Iterator[Any]:
-    made = site.create_app(tmp_path / "classifieds.sqlite", SEED)
+@pytest.fixture(scope="session")
+def running(site: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    made = site.create_app(tmp_path_factory.mktemp("site") / "classifieds.sqlite", SEED)
     yield made
     made.state.database.close()
+
+
+@pytest.fixture
+def app(running: Any) -> Any:
+    """The application in its seeded state."""
+    running.state.database.reset(SEED)
+    return running
 
 
 @pytest.fixture
