@@ -31,7 +31,7 @@ Seed = Annotated[int, typer.Option(help="Seed of everything drawn at random.")]
 Threads = Annotated[int | None, typer.Option(help="CPU threads; by default as torch decides.")]
 Dtype = Annotated[str, typer.Option(help="Number format: auto, float32, bfloat16, float16.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Measure again what was measured before.")]
-_POLICIES = "full,window,h2o,snapkv,confkv"
+_POLICIES = "full,window,h2o,snapkv,confkv,confkv+recall"
 _PARTS = "confidence,measures,pyramid,int8,probe,span,grace,group,recall,again,segments"
 _OUT = Path("benchmarks")
 
