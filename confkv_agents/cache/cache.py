@@ -333,6 +333,11 @@ class ConfKVCache(Cache):
 
     # ------------------------------------------------------------------ sessions
 
+    @property
+    def keeps_everything(self) -> bool:
+        """Whether nothing is ever evicted, by the policy or by a sliding layer, so that any rollback is possible."""
+        return not self.policy.bounded and len(self._full) == len(self.layers)
+
     def can_crop_to(self, length: int) -> bool:
         """Whether `crop_to(length)` is possible: nothing the first `length` tokens need has been evicted."""
         if len(self._full) < len(self.layers) and length != self.seen:
@@ -355,9 +360,18 @@ class ConfKVCache(Cache):
         self.seen, self._waiting = length, set()
 
     def crop(self, tokens_to_remove: int) -> None:
-        """Transformers' form of `crop_to`: the number of tokens to take off the end."""
+        """Transformers' form of `crop_to`: minus the number of tokens to take off the end.
+
+        Raises:
+            CacheStateError: If it is positive (which once meant the length to keep), or `can_crop_to` says no.
+        """
+        if tokens_to_remove > 0:
+            raise CacheStateError(
+                f"crop({tokens_to_remove}) is not clear; pass -{tokens_to_remove} to take that many tokens off the "
+                f"end, or call crop_to({tokens_to_remove}) to keep that many"
+            )
         if tokens_to_remove:
-            self.crop_to(self.seen - abs(tokens_to_remove))
+            self.crop_to(self.seen + tokens_to_remove)
 
     def fork(self) -> ConfKVCache:
         """Return an independent copy; its size is bounded by the budget."""

@@ -39,6 +39,7 @@ class Prompt:
         spans: Its pictures.
         generation_prompt: Text that the template added to make the model answer.
         positions: `[3, tokens]` for a model with M-RoPE, else None: the cache's count of tokens is the position.
+        next_position: Position of the token after the prompt, with M-RoPE.
     """
 
     ids: list[int]
@@ -46,6 +47,7 @@ class Prompt:
     spans: list[PictureSpan] = field(default_factory=list)
     generation_prompt: str = ""
     positions: torch.Tensor | None = None
+    next_position: int = 0
 
 
 @dataclass(frozen=True)
@@ -166,7 +168,7 @@ class PromptEncoder:
                 f"the chat template of model {self._loaded.name!r} does not show every picture of the "
                 "conversation; put pictures into user messages"
             )
-        return replace(prompt, positions=self._positions(prompt)) if self._loaded.has_mrope else prompt
+        return self._positioned(prompt) if self._loaded.has_mrope else prompt
 
     def remember(
         self, turns: Sequence[Turn], text: str, ids: Sequence[int], prompt: Prompt, calls: Sequence[ToolCall] = ()
@@ -257,9 +259,11 @@ class PromptEncoder:
         """Ids of plain text, without special tokens."""
         return self._encode(without_marks(text))
 
-    def _positions(self, prompt: Prompt) -> torch.Tensor:
+    def _positioned(self, prompt: Prompt) -> Prompt:
+        """Return a prompt with its positions; like its ids they do not depend on what other sessions do."""
         grids = [PictureGrid(span.positions[0], span.grid) for span in prompt.spans if span.grid is not None]
-        return mrope_positions(len(prompt.ids), grids)
+        positions = mrope_positions(len(prompt.ids), grids)
+        return replace(prompt, positions=positions, next_position=int(positions.max()) + 1)
 
     def _positions_between(self, prompt: Prompt, start: int, end: int, after: int) -> dict[str, torch.Tensor]:
         """What a model with M-RoPE must be told, since it would use what another conversation left on it."""
@@ -268,8 +272,9 @@ class PromptEncoder:
         if start == after and end <= len(prompt.ids):
             positions = prompt.positions[:, start:end]
         else:  # text that follows `after` tokens
-            read = prompt.positions[:, :after]
-            first = int(read.max()) + 1 + max(0, after - len(prompt.ids))
+            first = prompt.next_position + after - len(prompt.ids)
+            if after < len(prompt.ids):
+                first = int(prompt.positions[:, :after].max()) + 1 if after else 0
             positions = torch.arange(first, first + end - start).expand(3, -1)
         return {"position_ids": positions[:, None].to(self._loaded.device)}
 
