@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,10 +15,14 @@ from confkv_agents.cache.cold import Cold
 from confkv_agents.cache.policies import Policy
 from confkv_agents.cache.promotion import promote
 from confkv_agents.cache.quantize import pair_amplitude
+from confkv_agents.cache.segments import Segments
 from confkv_agents.cache.selection import first_true, lowest, rank_keys
 from confkv_agents.cache.stores import ALL, Stores
 from confkv_agents.cache.tiers import MASKED, DenseTier, Tier, blocks_of
 from confkv_agents.cache.transfer import on_device
+
+if TYPE_CHECKING:
+    from confkv_agents.cache.tracing import Tally
 
 LONGEST_FREE_LIST = 256
 
@@ -35,13 +39,14 @@ class BoundedBank(Bank):
     device: padding is counted while a prompt is read, and a token masked out later only makes them upper bounds.
     """
 
-    def __init__(self, like: torch.Tensor, layers: int, policy: Policy) -> None:
+    def __init__(self, like: torch.Tensor, layers: int, policy: Policy, segments: Segments | None = None) -> None:
         super().__init__(like, layers)
-        self.policy = policy
+        self.policy, self.segments = policy, segments
         carried = [name for name, used in (("mass", policy.needs_mass), ("probe", policy.probe > 0)) if used]
         self.stores = Stores(like, layers, with_int8=policy.int8_share > 0, carried=carried)
         self.cold = Cold(like, layers) if policy.recall != "off" else None
         self._recalling: list[bool] = []
+        self.tally: Tally | None = None
         self.first_real: torch.Tensor | None = None
         none = np.zeros((layers, self.rows), dtype=np.int64)
         self.full_limit, self.int8_limit = none, none
@@ -270,6 +275,8 @@ class BoundedBank(Bank):
     def _with_cold(self, layer: int, tiers: list[Tier]) -> list[Tier]:
         if not self._recalling or self.cold is None:
             return tiers
+        if self.tally is not None:
+            self.tally.recalled = True
         table = self.stores.table
         hot = table.position[layer, ..., : table.regions.total]
         rows = None if all(self._recalling) else on_device(self._recalling, self.device)
@@ -370,6 +377,8 @@ class BoundedBank(Bank):
         limits = self.full_limit[part], self.int8_limit[part]
         stores.grow(part, arrived, self.int8_count[part] + leaves, *limits)
         leaving, evicted = self._choose(part, seen, target)
+        if self.tally is not None:
+            self.tally.left(evicted, leaving & ~evicted, stores.table.position[part, ..., :-1], self.segments)
         stores.table.clear(part, evicted)
         if stores.int8 and leaves:
             coding = leaving & ~evicted
@@ -400,7 +409,7 @@ class BoundedBank(Bank):
         table, regions = self.stores.table, self.stores.table.regions
         position = table.position[part, ..., : regions.total]
         carried = {name: figure[part, ..., : regions.total] for name, figure in table.carried.items()}
-        keys = rank_keys(self.policy, position, carried, seen, self.first_real)
+        keys = rank_keys(self.policy, position, carried, seen, self.first_real, self.segments)
         live = position >= 0
         coded = torch.zeros_like(live)
         coded[..., regions.columns("int8")] = True

@@ -41,13 +41,16 @@ def promote(bank: BoundedBank) -> None:
     real = real & (torch.arange(most, device=bank.device) < limit // 2)
 
     carried = {name: figure[..., :total] for name, figure in table.carried.items()}
-    keys = rank_keys(policy, position, carried, bank.seen, bank.first_real)
+    keys = rank_keys(policy, position, carried, bank.seen, bank.first_real, bank.segments)
     pool = torch.zeros_like(live)
     pool[..., regions.columns("int8")] = True
     pool = pool & live
-    table.clear(ALL, lowest(keys, pool, real.sum(-1, keepdim=True) + pool.sum(-1, keepdim=True) - limit))
+    out = lowest(keys, pool, real.sum(-1, keepdim=True) + pool.sum(-1, keepdim=True) - limit)
+    table.clear(ALL, out)
     slots, room = first_true(stores.free("int8"), most)
     real = real & room
+    if bank.tally is not None:
+        bank.tally.swapped(out, real, position, bank.segments)
 
     drawn = weight.gather(-1, index)
     age = (bank.seen - index).clamp_min(1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from confkv_agents.cache.mrope import PictureGrid, mrope_positions
-from confkv_agents.engine.conversation import Picture, Turn, chain_hashes
+from confkv_agents.engine.conversation import Picture, Role, Turn, chain_hashes
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.template import HOLE_CLOSE, HOLE_OPEN, TEXT_CLOSE, TEXT_OPEN, ChatTemplate, without_marks
 from confkv_agents.engine.tools import Tool, ToolCall
@@ -40,6 +40,7 @@ class Prompt:
         generation_prompt: Text that the template added to make the model answer.
         positions: `[3, tokens]` for a model with M-RoPE, else None: the cache's count of tokens is the position.
         next_position: Position of the token after the prompt, with M-RoPE.
+        turns: First token of each turn, ascending, and who speaks; see `ChatTemplate`.
     """
 
     ids: list[int]
@@ -48,6 +49,7 @@ class Prompt:
     generation_prompt: str = ""
     positions: torch.Tensor | None = None
     next_position: int = 0
+    turns: tuple[tuple[int, Role], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,8 +153,10 @@ class PromptEncoder:
         rendered = self.template.render(turns, prompts, template_vars, sanitize, tools, note)
         prompt = Prompt([], [], [], rendered.generation_prompt)
         pictures = iter(rendered.pictures)
+        starts, turns_at = deque(rendered.starts), []
         at = 0
         for hit in self._pieces.finditer(rendered.text):
+            turns_at += self._turns_in(prompt, rendered.text, at, hit.start(), starts)
             self._add_text(prompt, rendered.text[at : hit.start()])
             at = hit.end()
             if hit["text"] is not None:
@@ -162,7 +166,9 @@ class PromptEncoder:
                 self._add(prompt, turn.ids if turn is not None else ())
             elif len(hit.group()) > 1:
                 self._add_picture(prompt, next(pictures, None))
+        turns_at += self._turns_in(prompt, rendered.text, at, len(rendered.text), starts)
         self._add_text(prompt, rendered.text[at:])
+        prompt = replace(prompt, turns=tuple(turns_at))
         if next(pictures, None) is not None:
             raise PromptError(
                 f"the chat template of model {self._loaded.name!r} does not show every picture of the "
@@ -277,6 +283,21 @@ class PromptEncoder:
                 first = int(prompt.positions[:, :after].max()) + 1 if after else 0
             positions = torch.arange(first, first + end - start).expand(3, -1)
         return {"position_ids": positions[:, None].to(self._loaded.device)}
+
+    def _turns_in(
+        self, prompt: Prompt, text: str, start: int, stop: int, starts: deque[tuple[int, Role]]
+    ) -> list[tuple[int, Role]]:
+        """Take the turns that begin in `text[start:stop]`, which follows the prompt's tokens, with their first token.
+
+        Turns begin with control tokens, at which text is cut anyway; elsewhere the token may be one off.
+        """
+        found = []
+        while starts and starts[0][0] < stop:
+            place, role = starts.popleft()
+            before = text[start:place]
+            length = len(self._encode_inside(before) if prompt.ids else self._encode(before)) if before else 0
+            found.append((len(prompt.ids) + length, role))
+        return found
 
     def _add(self, prompt: Prompt, ids: Sequence[int]) -> None:
         prompt.ids.extend(ids)

@@ -16,6 +16,7 @@ from confkv_agents.engine.encoding import Prompt, PromptEncoder
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.request import FinishReason, Progress, Range, Request, Result, Stream
 from confkv_agents.engine.sampling import Sampler
+from confkv_agents.engine.segments import segments_of
 from confkv_agents.engine.session import Match, Session, SessionStore
 from confkv_agents.engine.text import Detokenizer, StopStrings
 from confkv_agents.engine.vision import PictureFeatures
@@ -87,6 +88,7 @@ class Job:
         if match.snapshot is not None and match.reused == len(self._prompt.ids):
             self._logits = match.snapshot.logits
         self._session.turn_start = len(self._prompt.ids)
+        self._tell_segments()
         return True
 
     def step(self) -> bool:
@@ -110,6 +112,16 @@ class Job:
             self._read_chunk()
             return False
         return self._decode_token(self._logits)
+
+    def _tell_segments(self) -> None:
+        """Tell the cache what the tokens to be read are; what it has read it was told before."""
+        cache, prompt = self.session.cache, self.prompt
+        if cache.segments is None:
+            return
+        told = cache.segments.all[-1].start if cache.segments.all else -1
+        for segment in segments_of(prompt, self.session.config.budget):
+            if segment.start >= max(self._match.reused, told):
+                cache.segment(segment.kind, start=segment.start, grid=segment.grid)
 
     def abandon(self, consistent: bool) -> None:
         """End the job without a result.
