@@ -1,21 +1,34 @@
 """Attention over tiers and the attention mass each stored token drew, without all weights ever existing at once.
 
-Two ways through the same blocks. While all stored tokens fit a tile, as under a budget, queries go through in tiles:
-a tile's softmax is complete, so output and mass come from one pass over a few megabytes that stay in the processor's
-cache. Beyond that, an online softmax goes through the tokens block by block and keeps only output and log-sum-exp;
-where mass is wanted, a second pass turns scores into weights again and sums them over queries.
+Four ways through the same tokens; `attend` picks one by what is asked, and tests hold each to the same reference:
+
+- `fused`: no mass is asked for, so torch's fused attention does it;
+- `tiled`: queries go in tiles over all stored tokens at once: a tile's softmax is complete, so output and mass come
+  from one pass over a few megabytes that stay in the processor's cache;
+- `direct`: a few queries, as in decoding, where making a copy of coded keys would cost more than attending;
+- `blocks`: too many coded tokens to decode at once: an online softmax goes through them block by block and keeps only
+  output and log-sum-exp; where mass is wanted, a second pass turns scores into weights again.
+
+The first two read keys and values of all tiers into one piece of memory first: tokens of one layer, live ones only
+where the host may look (on the CPU), so that empty slots cost nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 
-from confkv_agents.cache.tiers import MASKED, Tier
+from confkv_agents.cache.tiers import FEW_ROWS, MASKED, DenseTier, Int8Tier, Tier
 
-TILE = 1 << 20  # most weights of one tile, 4 MiB in fp32
+Path = Literal["fused", "tiled", "direct", "blocks"]
+
+TILE = 1 << 20  # most weights of one tile: 2 MiB in bf16
+GATHERED = 4096  # most slots of which coded ones are decoded at once
+FUSED_ROW = 1024  # on the CPU, a single query over more slots than this is faster by plain products than fused
+PIECE = 256  # queries that the fused way takes at a time when they need a mask
 
 
 @dataclass(frozen=True)
@@ -47,13 +60,65 @@ class AttentionResult:
     mass: list[torch.Tensor]
 
 
+class OwnBias:
+    """Which of the new tokens see which: each sees itself and those before, and nobody sees padding.
+
+    One object serves all layers of a forward and keeps what they share.
+
+    Args:
+        length: Number of new tokens, Q.
+        device: Where they are.
+        real: `[B, Q]` bool, False for padding; None if there is none.
+    """
+
+    def __init__(self, length: int, device: torch.device, real: torch.Tensor | None = None) -> None:
+        self.length, self.device, self.real = length, device, real
+        self._made: dict[tuple[object, ...], torch.Tensor] = {}
+
+    def bias(self, dtype: torch.dtype) -> torch.Tensor:
+        """Return `[1 or B, 1, Q, Q]` of 0 and `hidden(dtype)`."""
+        key = ("bias", dtype)
+        if key not in self._made:
+            number = torch.arange(self.length, device=self.device)
+            visible = (number[:, None] >= number)[None, None]
+            if self.real is not None:
+                visible = visible & self.real[:, None, None, :]
+            empty = torch.zeros(visible.shape, dtype=dtype, device=self.device)
+            self._made[key] = empty.masked_fill_(~visible, hidden(dtype))
+        return self._made[key]
+
+    def strip(self, start: int, stop: int, past: int, groups: int, dtype: torch.dtype) -> torch.Tensor:
+        """Return the mask `[1 or B, 1, groups * q, past + stop]` of the queries `start:stop` after `past` tokens."""
+        count = stop - start
+        if self.real is not None:
+            own = self.bias(dtype)[:, :, start:stop, :stop]
+            mask = torch.nn.functional.pad(own, (past, 0))[:, :, None].expand(-1, -1, groups, -1, -1)
+            return mask.reshape(own.shape[0], 1, groups * count, past + stop)
+        # Without padding every piece sees all before it and a triangle at its end: views of one longest strip.
+        most = min(PIECE, self.length)
+        key = ("strip", past, groups, most, dtype)
+        if key not in self._made:
+            longest = torch.zeros(groups, most, past + self.length, dtype=dtype, device=self.device)
+            ahead = torch.ones(most, most, dtype=torch.bool, device=self.device).triu_(1)
+            longest[..., past + self.length - most :].masked_fill_(ahead, hidden(dtype))
+            self._made[key] = longest
+        view = self._made[key][:, most - count :, self.length - stop :]
+        return view.reshape(1, 1, groups * count, past + stop)
+
+
+def hidden(dtype: torch.dtype) -> float:
+    """Return the bias of a token that must not be seen: finite, and still finite with a score added."""
+    return MASKED if dtype != torch.float16 else -3e4
+
+
 def attend(
     query: torch.Tensor,
     tiers: Sequence[Tier],
     heads: Heads,
     *,
-    own_bias: torch.Tensor | None = None,
+    own_bias: OwnBias | None = None,
     query_weight: torch.Tensor | None = None,
+    path: Path | None = None,
 ) -> AttentionResult:
     """Let queries attend to every stored token of the tiers.
 
@@ -61,8 +126,9 @@ def attend(
         query: `[B, Hq, Q, D]` with `Hq = Hkv * groups`.
         tiers: Where to look; an empty slot has bias `MASKED`.
         heads: How scores are read.
-        own_bias: `[B, 1, Q, slots]` fp32 extra bias of the last tier: causality among the new tokens themselves.
+        own_bias: Says that the last Q slots of the last tier are the queries' own tokens, and who sees whom.
         query_weight: `[B, Q]` fp32 weight of each query in the mass; None reports no mass.
+        path: Which way to go; None picks the fastest.
 
     Returns:
         Output and mass. The output of a query that sees nothing (padding) is finite and means nothing.
@@ -70,83 +136,231 @@ def attend(
     rows, q_heads, length, width = query.shape
     packed = query.reshape(rows, q_heads // heads.groups, heads.groups, length, width)
     work = _Work(packed, tiers, heads, own_bias)
-    if sum(tier.slots for tier in tiers) * heads.groups <= TILE:
+    path = path or work.fastest(query_weight is not None)
+    mass: list[torch.Tensor] = []
+    if path == "fused":
+        output = work.fused()
+    elif path == "tiled":
         output, mass = work.tiled(query_weight)
+    elif path == "direct":
+        output, mass = work.direct(query_weight)
     else:
         output, log_sum = work.first_pass()
         mass = [] if query_weight is None else work.second_pass(log_sum, query_weight)
     return AttentionResult(output.to(query.dtype).reshape(rows, q_heads, length, width), mass)
 
 
-class _Work:
-    """One call's operands; queries are `[B, Hkv, groups, Q, D]`, scaled."""
+@dataclass(frozen=True)
+class _Gathered:
+    """Keys and values of all tiers in one piece.
 
-    def __init__(self, query: torch.Tensor, tiers: Sequence[Tier], heads: Heads, own_bias: torch.Tensor | None) -> None:
-        self.query, self.tiers, self.own_bias = query * heads.scaling, tiers, own_bias
-        self.groups, self.length, self.softcap = heads.groups, query.shape[3], heads.softcap
+    Attributes:
+        keys: `[B * Hkv, n, D]`.
+        values: `[B * Hkv, n, D]`.
+        bias: `[B or 1, Hkv or 1, n]` in the keys' dtype, or None if all are visible.
+        index: For each tier the slots taken `[B, Hkv, n]`, None for all in order.
+        sizes: For each tier how many slots were taken.
+    """
+
+    keys: torch.Tensor
+    values: torch.Tensor
+    bias: torch.Tensor | None
+    index: list[torch.Tensor | None]
+    sizes: list[int]
+
+
+class _Work:
+    """One call's operands; queries are `[B, Hkv, groups, Q, D]`."""
+
+    def __init__(self, query: torch.Tensor, tiers: Sequence[Tier], heads: Heads, own_bias: OwnBias | None) -> None:
+        self.query, self.tiers, self.own, self.heads = query, tiers, own_bias, heads
+        self.rows, self.kv_heads, self.groups, self.length, self.width = query.shape
+        self.slots = sum(tier.slots for tier in tiers)
+
+    def fastest(self, mass: bool) -> Path:
+        """Return the path to take."""
+        few = self.groups * self.length <= FEW_ROWS
+        weights = self.slots * self.groups * self.length * self.kv_heads * self.rows
+        coded = any(tier.copies for tier in self.tiers)
+        fusable = not mass and self.heads.softcap is None
+        if fusable and not coded:
+            plain = few and self.own is None and self.query.device.type == "cpu" and self.slots > FUSED_ROW
+            return "direct" if plain else "fused"
+        if few and self.own is None and weights <= 4 * TILE:
+            return "direct"
+        if coded and (self.slots > GATHERED or not all(isinstance(tier, DenseTier | Int8Tier) for tier in self.tiers)):
+            return "direct" if weights <= 4 * TILE else "blocks"
+        return "fused" if fusable else "tiled"
+
+    # ------------------------------------------------------------------ everything in one piece
+
+    def gather(self) -> _Gathered:
+        """Read every tier."""
+        keys, values, biases, indices, sizes = [], [], [], [], []
+        for tier in self.tiers:
+            if not isinstance(tier, DenseTier | Int8Tier):
+                raise TypeError(f"{type(tier).__name__} is read block by block only: take the path 'blocks' or 'direct'")
+            bias = tier.bias
+            index = None if bias is None else _live(bias)
+            index = None if index is None else index.expand(-1, self.kv_heads, -1)
+            key, value = tier.read(index, self.query.dtype)
+            keys.append(key)
+            values.append(value)
+            biases.append(None if index is not None else bias)
+            indices.append(index)
+            sizes.append(key.shape[2])
+        joined = None
+        if any(bias is not None for bias in biases):
+            shape = next(bias.shape[:2] for bias in biases if bias is not None)
+            parts = [
+                self.query.new_zeros(*shape, size) if bias is None else _lower(bias, self.query.dtype)
+                for bias, size in zip(biases, sizes, strict=True)
+            ]
+            joined = torch.cat([part.expand(*shape, -1) for part in parts], -1)
+        key, value = (parts[0] if len(parts) == 1 else torch.cat(parts, 2) for parts in (keys, values))
+        return _Gathered(key.flatten(0, 1), value.flatten(0, 1), joined, indices, sizes)
+
+    def fused(self) -> torch.Tensor:
+        """Return the output `[B, Hkv, groups, Q, D]` from torch's own attention."""
+        if self.heads.softcap is not None:
+            raise ValueError("the fused path knows no softcap")
+        sdpa, scale = torch.nn.functional.scaled_dot_product_attention, self.heads.scaling
+        all_of = self.gather()
+        keys, values = (part.unflatten(0, (self.rows, self.kv_heads)) for part in (all_of.keys, all_of.values))
+        past, bias = sum(all_of.sizes) - self.length, all_of.bias
+        if self.own is None:
+            mask = None if bias is None else bias[:, :, None]
+            packed = self.query.flatten(2, 3)
+            if mask is not None:
+                mask = mask.expand(self.rows, self.kv_heads, packed.shape[2], -1)
+            return sdpa(packed, keys, values, attn_mask=mask, scale=scale).view(self.query.shape)
+        if past == 0 and self.own.real is None and bias is None:
+            query = self.query.flatten(1, 2)
+            output = sdpa(query, keys, values, is_causal=True, scale=scale, enable_gqa=self.groups > 1)
+            return output.view(self.query.shape)
+        parts = []
+        for start in range(0, self.length, PIECE):
+            stop = min(start + PIECE, self.length)
+            mask = self.own.strip(start, stop, past, self.groups, self.query.dtype)
+            if bias is not None:
+                mask = mask + bias[:, :, None, : past + stop]
+            mask = mask.expand(self.rows, self.kv_heads, -1, -1)
+            query = self.query[:, :, :, start:stop].flatten(2, 3)
+            output = sdpa(query, keys[:, :, : past + stop], values[:, :, : past + stop], attn_mask=mask, scale=scale)
+            parts.append(output.unflatten(2, (self.groups, stop - start)))
+        return parts[0] if len(parts) == 1 else torch.cat(parts, 3)
 
     def tiled(self, query_weight: torch.Tensor | None) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """Return output and mass, a tile of queries at a time over all stored tokens."""
-        rows, kv_heads, groups, length, width = self.query.shape
-        sizes = [tier.slots for tier in self.tiers]
-        step = max(1, TILE // (kv_heads * groups * max(1, sum(sizes))))
-        bias = [tier.bias for tier in self.tiers]
-        parts, mass = [], None
-        for start in range(0, length, step):
-            stop = min(start + step, length)
-            query = self.query[:, :, :, start:stop].reshape(rows, kv_heads, -1, width)
-            scores = [
-                self._masked(tier.scores(query, *span), bias[number], span, number, start, stop)
-                for number, tier, span in self._spans(query.shape[2])
-            ]
-            weights = (scores[0] if len(scores) == 1 else torch.cat(scores, -1)).softmax(-1)
-            output, offset = None, 0
-            for _, tier, span in self._spans(query.shape[2]):
-                taken = weights[..., offset : offset + span[1] - span[0]]
-                offset += span[1] - span[0]
-                mixed = tier.mix(taken, *span)
-                output = mixed if output is None else output.add_(mixed)
-            assert output is not None
-            parts.append(output.view(rows, kv_heads, groups, stop - start, width))
-            if query_weight is not None:
-                drawn = self._drawn(weights, query_weight[:, start:stop])
-                mass = drawn if mass is None else mass.add_(drawn)
-        output = parts[0] if len(parts) == 1 else torch.cat(parts, 3)
-        return output, [] if mass is None else list(mass.split(sizes, -1))
+        all_of = self.gather()
+        total = sum(all_of.sizes)
+        past = total if self.own is None else total - self.length
+        heads = self.rows * self.kv_heads
+        step = min(self.length, max(1, TILE // max(1, heads * self.groups * total)))
+        # Large tensors that come and go would be handed back to the system and zeroed again each time: reuse one.
+        reuse = not (torch.is_grad_enabled() and self.query.requires_grad)
+        room = self.query.new_empty(heads * self.groups * step * total) if reuse else None
+        output = torch.empty_like(self.query, memory_format=torch.contiguous_format) if reuse else None
+        parts = []
+        mass = None
+        if query_weight is not None:
+            mass = torch.zeros(heads, total, dtype=torch.float32, device=self.query.device)
+            share = (query_weight / self.groups).to(self.query.dtype)
+        for start in range(0, self.length, step):
+            stop = min(start + step, self.length)
+            count, seen = stop - start, total if self.own is None else past + stop
+            query = (self.query[:, :, :, start:stop] * self.heads.scaling).reshape(heads, -1, self.width)
+            keys, values = all_of.keys[:, :seen], all_of.values[:, :seen]
+            place = None if room is None else room[: query.shape[0] * query.shape[1] * seen].view(heads, -1, seen)
+            weights = torch.bmm(query, keys.transpose(1, 2), out=place)
+            self._finish(weights.view(self.rows, self.kv_heads, self.groups, count, seen), all_of.bias, start, stop)
+            weights = torch.softmax(weights, -1, out=place)
+            mixed = torch.bmm(weights, values).view(self.rows, self.kv_heads, self.groups, count, self.width)
+            if output is None:
+                parts.append(mixed)
+            else:
+                output[:, :, :, start:stop] = mixed
+            if mass is not None:
+                each = share[:, None, None, start:stop].expand(-1, self.kv_heads, self.groups, -1)
+                mass[:, :seen] += torch.bmm(each.reshape(heads, 1, -1), weights).squeeze(1)
+        if output is None:
+            output = torch.cat(parts, 3)
+        return output, [] if mass is None else self._spread(mass, all_of)
 
-    def _spans(self, query_rows: int) -> Iterator[tuple[int, Tier, tuple[int, int]]]:
-        """Yield blocks as (tier number, tier, (start, stop)); a tier that is read without copies is one block."""
-        for number, tier in enumerate(self.tiers):
-            step = tier.step if tier.copies or query_rows > TILE // max(1, tier.slots) else max(1, tier.slots)
-            for start in range(0, tier.slots, step):
-                yield number, tier, (start, min(start + step, tier.slots))
-
-    def _masked(
-        self,
-        scores: torch.Tensor,
-        bias: torch.Tensor | None,
-        span: tuple[int, int],
-        number: int,
-        start: int,
-        stop: int,
-    ) -> torch.Tensor:
-        """Return scores `[B, Hkv, groups * q, n]` of the queries `start:stop` with softcap and biases applied."""
-        if self.softcap is not None:
-            scores = scores.div_(self.softcap).tanh_().mul_(self.softcap)
+    def _finish(self, scores: torch.Tensor, bias: torch.Tensor | None, start: int, stop: int) -> None:
+        """Apply softcap and biases in place to `[B, Hkv, groups, q, n]` scores of the queries `start:stop`."""
+        if self.heads.softcap is not None:
+            scores.div_(self.heads.softcap).tanh_().mul_(self.heads.softcap)
         if bias is not None:
-            scores += bias[:, :, None, span[0] : span[1]]
-        if self.own_bias is not None and number == len(self.tiers) - 1:
-            shape = (*scores.shape[:2], self.groups, stop - start, scores.shape[-1])
-            scores.view(shape).add_(self.own_bias[:, :, None, start:stop, span[0] : span[1]])
+            scores.add_(bias[:, :, None, None, : scores.shape[-1]])
+        if self.own is not None:
+            own = self.own.bias(scores.dtype)[:, :, None, start:stop]
+            if self.own.real is None:  # those before the tile are visible to all of it
+                scores[..., -(stop - start) :].add_(own[..., start:stop])
+            else:
+                scores[..., -stop:].add_(own[..., :stop])
+
+    def _spread(self, mass: torch.Tensor, all_of: _Gathered) -> list[torch.Tensor]:
+        """Return for each tier `[B, Hkv, slots]` of what its taken slots drew."""
+        found = []
+        split = mass.view(self.rows, self.kv_heads, -1).split(all_of.sizes, -1)
+        for tier, index, drawn in zip(self.tiers, all_of.index, split, strict=True):
+            if index is not None:
+                empty = torch.zeros(*drawn.shape[:2], tier.slots, dtype=torch.float32, device=mass.device)
+                drawn = empty.scatter_(-1, index, drawn)
+            found.append(drawn)
+        return found
+
+    # ------------------------------------------------------------------ a few queries, tier by tier
+
+    def direct(self, query_weight: torch.Tensor | None) -> tuple[torch.Tensor, list[torch.Tensor]]:
+        """Return output and mass of a few queries, from what each tier says."""
+        query = (self.query * self.heads.scaling).flatten(2, 3)
+        spans = list(self._spans())
+        scores = [self._scores(query, *span) for span in spans]
+        weights = (scores[0] if len(scores) == 1 else torch.cat(scores, -1)).softmax(-1)
+        output, offset = None, 0
+        for _, tier, start, stop in spans:
+            mixed = tier.mix(weights[..., offset : offset + stop - start], start, stop)
+            output = mixed if output is None else output.add_(mixed)
+            offset += stop - start
+        assert output is not None
+        if query_weight is None:
+            return output.view(self.query.shape), []
+        drawn = self._drawn(weights, query_weight)
+        sizes = [tier.slots for tier in self.tiers]
+        return output.view(self.query.shape), [drawn] if len(sizes) == 1 else list(drawn.split(sizes, -1))
+
+    def _spans(self) -> Iterator[tuple[int, Tier, int, int]]:
+        """Yield (tier number, tier, start, stop); a tier that is read without copies is one span."""
+        for number, tier in enumerate(self.tiers):
+            step = tier.step if tier.copies else max(1, tier.slots)
+            for start in range(0, tier.slots, step):
+                yield number, tier, start, min(start + step, tier.slots)
+
+    def _scores(self, query: torch.Tensor, number: int, tier: Tier, start: int, stop: int) -> torch.Tensor:
+        """Return one span's final scores `[B, Hkv, groups * Q, stop - start]` fp32 of all queries."""
+        scores, bias = tier.scores(query, start, stop), tier.bias
+        if self.heads.softcap is not None:
+            scores = scores.div_(self.heads.softcap).tanh_().mul_(self.heads.softcap)
+        if bias is not None:
+            scores += bias[:, :, None, start:stop]
+        first = tier.slots - self.length  # of the queries' own tokens
+        if self.own is not None and number == len(self.tiers) - 1 and stop > first:
+            begin = max(start, first)
+            own = self.own.bias(scores.dtype)[:, :, None, :, begin - first : stop - first]
+            scores[..., begin - start :].unflatten(2, (self.groups, self.length)).add_(own)
         return scores
 
     def _drawn(self, weights: torch.Tensor, query_weight: torch.Tensor) -> torch.Tensor:
-        """Return `[B, Hkv, n]`: weights `[B, Hkv, groups * q, n]` summed under `query_weight [B, q]`."""
+        """Return `[B, Hkv, n]`: weights `[B, Hkv, groups * Q, n]` summed under `query_weight [B, Q]`."""
         if query_weight.shape[-1] == 1:
             return weights.mean(2).mul_(query_weight[:, None])
         rows, kv_heads = weights.shape[:2]
         each = (query_weight / self.groups)[:, None, None, :].expand(rows, kv_heads, self.groups, -1)
         return torch.matmul(each.reshape(rows, kv_heads, 1, -1), weights).squeeze(2)
+
+    # ------------------------------------------------------------------ online softmax, block by block
 
     def blocks(self) -> Iterator[tuple[int, Tier, int, int]]:
         """Yield every block as (tier number, tier, start, stop)."""
@@ -154,18 +368,14 @@ class _Work:
             for start in range(0, tier.slots, tier.step):
                 yield number, tier, start, min(start + tier.step, tier.slots)
 
-    def scores(self, query: torch.Tensor, number: int, tier: Tier, start: int, stop: int) -> torch.Tensor:
-        """Return one block's final scores `[B, Hkv, groups * Q, stop - start]` of all queries."""
-        return self._masked(tier.scores(query, start, stop), tier.bias, (start, stop), number, 0, self.length)
-
     def first_pass(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Return output `[B, Hkv, groups * Q, D]` and log-sum-exp `[B, Hkv, groups * Q, 1]`, both fp32."""
-        query = self.query.flatten(2, 3)
+        query = (self.query * self.heads.scaling).flatten(2, 3)
         largest = torch.full((*query.shape[:-1], 1), MASKED, device=query.device)
         total = torch.zeros_like(largest)
         output = torch.zeros(query.shape, dtype=torch.float32, device=query.device)
         for span in self.blocks():
-            scores = self.scores(query, *span)
+            scores = self._scores(query, *span)
             higher = torch.maximum(largest, scores.amax(-1, keepdim=True))
             weights = scores.sub_(higher).exp_()
             fade = (largest - higher).exp_()
@@ -176,10 +386,26 @@ class _Work:
 
     def second_pass(self, log_sum: torch.Tensor, query_weight: torch.Tensor) -> list[torch.Tensor]:
         """Return the mass of each tier's slots from the log-sum-exp of the first pass."""
-        query = self.query.flatten(2, 3)
+        query = (self.query * self.heads.scaling).flatten(2, 3)
         mass: list[list[torch.Tensor]] = [[] for _ in self.tiers]
         for span in self.blocks():
-            weights = self.scores(query, *span).sub_(log_sum).exp_()
+            weights = self._scores(query, *span).sub_(log_sum).exp_()
             mass[span[0]].append(self._drawn(weights, query_weight))
         empty = torch.zeros(*query.shape[:2], 0, device=query.device)
         return [torch.cat(parts, -1) if parts else empty for parts in mass]
+
+
+def _live(bias: torch.Tensor) -> torch.Tensor | None:
+    """Return the slots that hold tokens, `[B, H, n]`, if every head has as many and the host may look; else None."""
+    if bias.device.type != "cpu":
+        return None
+    live = bias == 0
+    counts = live.sum(-1)
+    number = int(counts.max())
+    if number == bias.shape[-1] or number != int(counts.min()):
+        return None
+    return live.nonzero()[:, -1].view(*bias.shape[:2], number)
+
+
+def _lower(bias: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    return bias.clamp_min(hidden(dtype)).to(dtype)

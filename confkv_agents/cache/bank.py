@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from confkv_agents.cache.attention import Heads, attend
+from confkv_agents.cache.attention import Heads, OwnBias, attend
 from confkv_agents.cache.budget import Slots
 from confkv_agents.cache.tiers import MASKED, DenseStore, DenseTier, blocks_of
 from confkv_agents.errors import CacheStateError
@@ -25,7 +25,7 @@ class Bank(ABC):
         self.rows, self.heads, _, self.width = like.shape
         self.device, self.dtype, self.layers = like.device, like.dtype, layers
         self.seen = 0
-        self._own_bias: dict[tuple[int, int], torch.Tensor] = {}
+        self._own_bias: dict[tuple[int, int], OwnBias] = {}
 
     @abstractmethod
     def begin(self, length: int, slots: Slots) -> None:
@@ -122,15 +122,11 @@ class Bank(ABC):
         """Drop what only the forward that has just ended needed."""
         self._own_bias.clear()
 
-    def own_bias(self, start: int, stop: int, padding: torch.Tensor | None) -> torch.Tensor:
-        """Return `[1 or B, 1, n, n]` fp32 bias of the new tokens `start:stop` among themselves: causal, no padding."""
+    def own_bias(self, start: int, stop: int, padding: torch.Tensor | None) -> OwnBias:
+        """Return who sees whom among the new tokens `start:stop`; the same for all layers of a forward."""
         if (start, stop) not in self._own_bias:
-            number = torch.arange(stop - start, device=self.device)
-            visible = (number[:, None] >= number)[None, None]
-            if padding is not None:
-                visible = visible & padding[:, None, None, start:stop].to(self.device)
-            bias = torch.zeros(visible.shape, device=self.device).masked_fill_(~visible, MASKED)
-            self._own_bias[start, stop] = bias
+            real = None if padding is None else padding[:, start:stop].to(self.device)
+            self._own_bias[start, stop] = OwnBias(stop - start, self.device, real)
         return self._own_bias[start, stop]
 
 
@@ -162,15 +158,9 @@ class GrowingBank(Bank):
         if padding is not None:
             empty = ~padding[:, None, :].to(self.device)
             bias = torch.zeros(empty.shape, device=self.device).masked_fill_(empty, MASKED)
-        stop = self.seen if length == 1 else start
-        tiers = [
-            DenseTier(store.keys[:, :, :stop], store.values[:, :, :stop], None if bias is None else bias[..., :stop])
-        ]
-        own = None
-        if length > 1:
-            tiers.append(DenseTier(keys, values, None))
-            own = self.own_bias(start, self.seen, padding)
-        return attend(query, tiers, heads, own_bias=own).output
+        tier = DenseTier(store.keys[:, :, : self.seen], store.values[:, :, : self.seen], bias)
+        own = None if length == 1 else self.own_bias(start, self.seen, padding)
+        return attend(query, [tier], heads, own_bias=own).output
 
     def _grown(self, layer: int, like: torch.Tensor, need: int) -> DenseStore:
         store = self.stores[layer]

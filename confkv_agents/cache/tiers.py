@@ -61,27 +61,44 @@ class DenseTier:
         self.keys, self.values, self.bias = keys, values, bias
         self.slots, self.step = keys.shape[-2], step
 
+    def read(self, index: torch.Tensor | None, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the keys and values `[B, H, n, D]` at `index [B, H, n]`, or all as they lie if it is None."""
+        if index is None:
+            return self.keys, self.values
+        return take(self.keys, index), take(self.values, index)
+
     def scores(self, query: torch.Tensor, start: int, stop: int) -> torch.Tensor:
         """Products with the keys in `start:stop`."""
         keys = self.keys[:, :, start:stop]
         if query.shape[-2] <= FEW_ROWS:  # keys first: the other way round copies a slice of keys on some processors
-            return torch.matmul(keys, query.transpose(-1, -2)).transpose(-1, -2).float()
-        return torch.matmul(query, keys.transpose(-1, -2)).float()
+            return product(keys, query.transpose(-1, -2)).transpose(-1, -2).float()
+        return product(query, keys.transpose(-1, -2)).float()
 
     def mix(self, weights: torch.Tensor, start: int, stop: int) -> torch.Tensor:
         """Weighted sums of the values in `start:stop`."""
         values = self.values[:, :, start:stop]
-        return torch.matmul(weights.to(values.dtype), values).float()
+        return product(weights.to(values.dtype), values).float()
 
 
 class Int8Tier:
-    """Codes read a few blocks at a time; scores come from the codes without dequantizing keys."""
+    """Codes read some blocks at a time; a few queries' scores come from the codes without dequantizing keys."""
 
     copies = True
 
-    def __init__(self, store: Int8Store, slots: int, bias: torch.Tensor, step: int = 4 * BLOCK) -> None:
+    def __init__(self, store: Int8Store, slots: int, bias: torch.Tensor, step: int = 16 * BLOCK) -> None:
         self.store, self.slots, self.bias, self.step = store, slots, bias, step
         self._query: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
+
+    def read(self, index: torch.Tensor | None, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the decoded keys and values `[B, H, n, D]` at `index [B, H, n]`, or all, in the precision `dtype`."""
+        store = self.store
+        names = ("key_codes", "key_scale", "key_zero", "value_codes", "value_scale")
+        fields = [getattr(store, name)[:, :, : self.slots] for name in names]
+        if index is not None:
+            fields = [take(field, index) if field.dim() == 4 else field.gather(2, index) for field in fields]
+        codes, scale, zero, value_codes, value_scale = fields
+        keys = torch.addcmul(zero[..., None], codes, scale[..., None]).mul_(store.amplitude)
+        return keys.to(dtype), (value_codes * value_scale[..., None]).to(dtype)
 
     def scores(self, query: torch.Tensor, start: int, stop: int) -> torch.Tensor:
         """Products with the coded keys in `start:stop`."""
@@ -90,7 +107,10 @@ class Int8Tier:
             self._query = (query, scaled.to(query.dtype), scaled.sum(-1, keepdim=True))
         _, scaled, total = self._query
         codes = self.store.key_codes[:, :, start:stop].to(scaled.dtype)
-        raw = torch.matmul(scaled, codes.transpose(-1, -2)).float()
+        if query.shape[-2] <= FEW_ROWS:
+            raw = product(codes, scaled.transpose(-1, -2)).transpose(-1, -2).float()
+        else:
+            raw = product(scaled, codes.transpose(-1, -2)).float()
         scale, zero = (
             self.store.key_scale[:, :, None, start:stop],
             self.store.key_zero[:, :, None, start:stop],
@@ -101,7 +121,37 @@ class Int8Tier:
         """Weighted sums of the coded values in `start:stop`."""
         dtype = self._query[1].dtype if self._query is not None else torch.float32
         scaled = weights * self.store.value_scale[:, :, None, start:stop]
-        return torch.matmul(scaled.to(dtype), self.store.value_codes[:, :, start:stop].to(dtype)).float()
+        return product(scaled.to(dtype), self.store.value_codes[:, :, start:stop].to(dtype)).float()
+
+
+def product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """Return `left @ right` of `[B, H, ., .]` tensors, with one batch dimension: that is what the kernels take."""
+    return torch.bmm(left.flatten(0, 1), right.flatten(0, 1)).unflatten(0, left.shape[:2])
+
+
+def take(rows: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    """Return the rows `index [B, H, n]` of `rows [B, H, S, D]`, `[B, H, n, D]`; whole rows, so faster than `gather`."""
+    batch, heads, slots, width = rows.shape
+    if not rows.is_contiguous():
+        return rows.gather(2, index[..., None].expand(*index.shape, width))
+    return rows.view(-1, width).index_select(0, flat(index, slots)).view(*index.shape, width)
+
+
+def put(rows: torch.Tensor, index: torch.Tensor, new: torch.Tensor) -> None:
+    """Write `new [B, H, n, D]` to the rows `index [B, H, n]` of `rows [B, H, S, D]`, contiguous."""
+    width = rows.shape[-1]
+    rows.view(-1, width).index_copy_(0, flat(index, rows.shape[2]), new.reshape(-1, width))
+
+
+def flat(index: torch.Tensor, slots: int) -> torch.Tensor:
+    """Return slots `index [B, H, n]` as rows of `[B * H * slots, D]`."""
+    return (first_rows(index, slots) + index).reshape(-1)
+
+
+def first_rows(like: torch.Tensor, slots: int) -> torch.Tensor:
+    """Return `[B, H, 1]`, where in `[B * H * slots, D]` each head of `like [B, H, n]` begins."""
+    rows, heads = like.shape[:2]
+    return (torch.arange(rows * heads, device=like.device) * slots).view(rows, heads, 1)
 
 
 class DenseStore:
@@ -120,26 +170,15 @@ class DenseStore:
 
     def write(self, index: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> None:
         """Write `keys, values [B, H, n, D]` to the slots `index [B, H, n]`."""
-        if index.shape[-1] == 1:
-            flat = self._flat(index)
-            self.keys.view(-1, keys.shape[-1]).index_copy_(0, flat, keys.reshape(-1, keys.shape[-1]))
-            self.values.view(-1, keys.shape[-1]).index_copy_(0, flat, values.reshape(-1, keys.shape[-1]))
-            return
-        wide = index[..., None].expand(*index.shape, keys.shape[-1])
-        self.keys.scatter_(2, wide, keys)
-        self.values.scatter_(2, wide, values)
-
-    def _flat(self, index: torch.Tensor) -> torch.Tensor:
-        """Return slots `index [B, H, 1]` as rows of `[B * H * slots, D]`."""
-        rows, heads = index.shape[:2]
-        if self._base is None:
-            self._base = torch.arange(0, rows * heads * self.slots, self.slots, device=index.device)
-        return self._base + index.reshape(-1)
+        if self._base is None or self._base.shape[:2] != index.shape[:2]:
+            self._base = first_rows(index, self.slots)
+        rows, width = (self._base + index).view(-1), keys.shape[-1]
+        self.keys.view(-1, width).index_copy_(0, rows, keys.reshape(-1, width))
+        self.values.view(-1, width).index_copy_(0, rows, values.reshape(-1, width))
 
     def read(self, index: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return copies of the keys and values at `index [B, H, n]`."""
-        wide = index[..., None].expand(*index.shape, self.keys.shape[-1])
-        return self.keys.gather(2, wide), self.values.gather(2, wide)
+        return take(self.keys, index), take(self.values, index)
 
     def resized(self, slots: int, order: torch.Tensor) -> DenseStore:
         """Return a store of `slots` slots that holds the slots `order [B, H, n]` of this one at its front."""
@@ -178,22 +217,20 @@ class Int8Store:
 
     def write(self, index: torch.Tensor, keys: torch.Tensor, values: torch.Tensor) -> None:
         """Quantize `keys, values [B, H, n, D]` into the slots `index [B, H, n]`."""
-        wide = index[..., None].expand(*index.shape, keys.shape[-1])
         codes, scale, zero = encode_keys(keys, self.amplitude)
-        self.key_codes.scatter_(2, wide, codes)
+        put(self.key_codes, index, codes)
         self.key_scale.scatter_(2, index, scale)
         self.key_zero.scatter_(2, index, zero)
         codes, scale = encode_values(values)
-        self.value_codes.scatter_(2, wide, codes)
+        put(self.value_codes, index, codes)
         self.value_scale.scatter_(2, index, scale)
 
     def resized(self, slots: int, order: torch.Tensor) -> Int8Store:
         """Return a store of `slots` slots that holds the slots `order [B, H, n]` of this one at its front."""
         other = Int8Store(self.key_codes, slots)
         count = order.shape[-1]
-        wide = order[..., None].expand(*order.shape, self.key_codes.shape[-1])
-        other.key_codes[:, :, :count] = self.key_codes.gather(2, wide)
-        other.value_codes[:, :, :count] = self.value_codes.gather(2, wide)
+        other.key_codes[:, :, :count] = take(self.key_codes, order)
+        other.value_codes[:, :, :count] = take(self.value_codes, order)
         for name in ("key_scale", "key_zero", "value_scale"):
             getattr(other, name)[:, :, :count] = getattr(self, name).gather(2, order)
         other.amplitude.copy_(self.amplitude)
