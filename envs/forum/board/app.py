@@ -1,6 +1,5 @@
 """Puts the forum together: routes, pages for errors, headers, and the doors for tests (`/__reset__`, `/__state__`)."""
 
-import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,20 +12,22 @@ from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from confkv_agents.web.sitekit import Database, door_routes
+
 from . import pages_lists as lists
 from . import pages_post as post
 from . import pages_user as people
 from . import pages_write as write
-from .database import Database
 from .markdown import to_html, to_plain
+from .seeding import seed_database
 from .state import read_state
-from .visit import Page, Visit, endpoint, iso
+from .visit import LARGEST_FORM, LARGEST_UPLOAD, Page, Visit, endpoint, iso
 
 _HERE = Path(__file__).resolve().parent
 _ERRORS = {
@@ -87,29 +88,6 @@ def _templates() -> Jinja2Templates:
     return templates
 
 
-async def _reset(request: Request) -> Response:
-    try:
-        asked: Any = json.loads(await request.body() or b"{}")
-    except ValueError:
-        return PlainTextResponse('The body must be JSON, such as {"seed": 7}.', 400)
-    database: Database = request.app.state.database
-    seed = asked.get("seed", database.seed) if isinstance(asked, dict) else None
-    if not isinstance(seed, int) or isinstance(seed, bool):
-        return PlainTextResponse("seed must be a whole number.", 400)
-    database.reset(seed)
-    return Response(status_code=204)
-
-
-async def _state(request: Request) -> Response:
-    database: Database = request.app.state.database
-    with database.transaction() as db:
-        return JSONResponse(read_state(db, database.seed))
-
-
-async def _health(_: Request) -> Response:
-    return PlainTextResponse("ok")
-
-
 async def _http_error(request: Request, error: Exception) -> Response:
     return _error_page(request, error.status_code if isinstance(error, HTTPException) else 500)
 
@@ -126,7 +104,8 @@ def _error_page(request: Request, status: int) -> Response:
 
 
 def _route(path: str, page: Page, *methods: str) -> Route:
-    return Route(path, endpoint(page), methods=list(methods) or ["GET"])
+    largest = LARGEST_UPLOAD if page is write.submit else LARGEST_FORM
+    return Route(path, endpoint(page, largest), methods=list(methods) or ["GET"])
 
 
 _BOTH = ("GET", "POST")
@@ -196,7 +175,7 @@ def create_app(database: Path, seed: int) -> Starlette:
     Returns:
         A Starlette application that shares nothing with other applications made here.
     """
-    board = Database(database, seed)
+    board = Database(database, seed, (_HERE / "schema.sql").read_text(encoding="utf-8"), seed_database)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -205,9 +184,7 @@ def create_app(database: Path, seed: int) -> Starlette:
 
     app = Starlette(
         routes=[
-            Route("/__reset__", _reset, methods=["POST"]),
-            Route("/__state__", _state),
-            Route("/__health__", _health),
+            *door_routes(read_state),
             Route("/submission_images/{name}.webp", post.picture),
             Route("/submission_images/{small}/{name}.webp", post.picture),
             Mount("/static", StaticFiles(directory=_HERE / "static"), name="static"),

@@ -46,18 +46,10 @@ def check_text(text: str, label: str, *, required: bool = True, longest: int = L
     return f"{label} may have {longest:,} characters at most." if len(text) > longest else ""
 
 
-def check_password(password: str, repeated: str) -> str:
+def check_new_password(password: str, repeated: str) -> str:
     """What is wrong with a new password; empty when nothing is."""
     if len(password) < 8:
         return "Please use 8 or more characters."
     if len(password) > 72:
         return "A password may have 72 characters at most."
     return "" if password == repeated else "The two passwords are not the same."
-
-
-def whole_number(text: str, low: int, high: int) -> int | None:
-    """The whole number in `text`, or None if there is none between `low` and `high`."""
-    if not re.fullmatch(r"-?[0-9]{1,9}", text.strip()):
-        return None
-    number = int(text)
-    return number if low <= number <= high else None

@@ -7,7 +7,8 @@ from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
 
-from .forms import whole_number
+from confkv_agents.web.sitekit import whole_number
+
 from .ranking import RANGES, SORTS
 from .visit import Visit
 

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 _TOKEN = re.compile(
     r"`(?P<code>[^`\n]+)`"
-    r"|>!(?P<spoiler>[^\n]+?)!<"
+    r"|>!(?P<spoiler>[^\n]{1,400}?)!<"
     r"|\[(?P<words>[^\]\n]{1,200})\]\((?P<target>[^\s()]{1,500})\)"
     r"|(?P<url>https?://[^\s<>\"')\]]{1,500})"
     r"|\*\*(?P<bold>[^*\n]+)\*\*"

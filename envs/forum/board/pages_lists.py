@@ -1,9 +1,13 @@
 """Pages that list: the front page, forums and their posts, search."""
 
+from typing import Any
+
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from .forms import one_line, whole_number
+from confkv_agents.web.sitekit import whole_number
+
+from .forms import one_line
 from .listing import POSTS, Listing, cut, list_posts
 from .markdown import to_plain
 from .ranking import RANGES, SORTS
@@ -113,7 +117,8 @@ def _points(wanted: list[str], title: str, body: str) -> int:
 
 
 def _search_posts(visit: Visit, wanted: list[str], chosen: dict[str, str]) -> list[Row]:
-    where, values = "NOT post.deleted", {"me": visit.me}
+    where = "NOT post.deleted"
+    values: dict[str, Any] = {"me": visit.me}
     if chosen["forum"]:
         where += " AND forum.name = :forum"
         values["forum"] = chosen["forum"]

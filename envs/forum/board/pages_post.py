@@ -5,9 +5,11 @@ import json
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-from .forms import LONGEST_BODY, check_text, lines, whole_number
+from confkv_agents.web.sitekit import whole_number
+
+from .forms import LONGEST_BODY, check_text, lines
 from .listing import POSTS, address_of, find_post
 from .pages_lists import find_forum
 from .pictures import THUMB, WIDTH, Shot, render
@@ -16,6 +18,8 @@ from .threads import DEEPEST, comments_of
 from .uploads import thumbnail
 from .visit import Row, Visit, member
 from .votes import Thing, cast
+
+_CHOICES = {"1": 1, "0": 0, "-1": -1}
 
 
 def show_post(visit: Visit, status: int = 200, written: dict[str, str] | None = None) -> Response:
@@ -28,7 +32,7 @@ def show_post(visit: Visit, status: int = 200, written: dict[str, str] | None = 
     if (post["deleted"] and not nodes) or (root is not None and not nodes):
         raise HTTPException(404)
     poll = visit.db.execute("SELECT * FROM poll WHERE post_id = ?", (post["id"],)).fetchone()
-    options = visit.all("SELECT * FROM poll_option WHERE poll_id = ?", poll["id"]) if poll else []
+    options = visit.rows("SELECT * FROM poll_option WHERE poll_id = ?", poll["id"]) if poll else []
     return visit.show(
         "post.html", status, post=post, nodes=nodes, sort=sort, sorts=COMMENT_SORTS, root=root, forum=find_forum(visit),
         poll=poll, options=options, written=written or {}, deepest=DEEPEST, address=address_of(post),
@@ -100,13 +104,13 @@ def delete_comment(visit: Visit) -> Response:
 
 
 def _vote(visit: Visit, thing: Thing) -> Response:
-    choice = whole_number(visit.form.get("choice", ""), -1, 1)
+    choice = _CHOICES.get(visit.form.get("choice", ""))
     if choice is None:
         raise HTTPException(400)
     row = visit.one(f"SELECT * FROM {thing} WHERE id = ? AND NOT deleted", visit.path("thing_id"))
     score = cast(visit.db, thing, row["id"], visit.me, choice)
     if visit.wants_json:
-        return visit.json(score=score, vote=choice)
+        return JSONResponse({"score": score, "vote": choice})
     return visit.back(anchor=f"{'submission' if thing == 'post' else 'comment'}_{row['id']}")
 
 
@@ -125,7 +129,7 @@ def vote_comment(visit: Visit) -> Response:
 def poll(visit: Visit) -> Response:
     """The poll that a post embeds: the question first, then what everybody said."""
     row = visit.one("SELECT * FROM poll WHERE id = ?", visit.path("poll_id"))
-    options = visit.all("SELECT * FROM poll_option WHERE poll_id = ? ORDER BY id", row["id"])
+    options = visit.rows("SELECT * FROM poll_option WHERE poll_id = ? ORDER BY id", row["id"])
     problem = ""
     if visit.posted:
         if not visit.me:
@@ -134,12 +138,12 @@ def poll(visit: Visit) -> Response:
         if choice not in [option["id"] for option in options]:
             problem = "Please choose an answer."
         else:
-            known = visit.all("SELECT 1 FROM poll_vote WHERE user_id = ? AND poll_id = ?", visit.me, row["id"])
+            known = visit.rows("SELECT 1 FROM poll_vote WHERE user_id = ? AND poll_id = ?", visit.me, row["id"])
             if not known:
                 visit.db.execute("INSERT INTO poll_vote VALUES (?, ?, ?)", (visit.me, row["id"], choice))
                 visit.db.execute("UPDATE poll_option SET votes = votes + 1 WHERE id = ?", (choice,))
             return visit.go(f"/polls/{row['id']}")
-    mine = visit.all("SELECT option_id FROM poll_vote WHERE user_id = ? AND poll_id = ?", visit.me, row["id"])
+    mine = visit.rows("SELECT option_id FROM poll_vote WHERE user_id = ? AND poll_id = ?", visit.me, row["id"])
     results = bool(mine) or "results" in visit.query
     total = sum(option["votes"] for option in options)
     return visit.show(

@@ -5,15 +5,20 @@ import secrets
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from .forms import LONGEST_MESSAGE, USERNAME, check_password, check_text, lines, one_line
+from confkv_agents.web.sitekit import check_password, hash_password
+
+from .forms import LONGEST_MESSAGE, USERNAME, check_new_password, check_text, lines, one_line
 from .listing import POSTS, Listing, cut
-from .passwords import check_password as password_is
-from .passwords import hash_password
 from .threads import LISTED_COMMENTS
 from .visit import Row, Visit, member
 
 _LONGEST_BIO = 1000
 _NOT_UNIQUE = "This name is taken."
+
+
+def _password_is(password: str, stored: str | None) -> bool:
+    """Whether a member's password is this; most seeded members have none and cannot log in."""
+    return stored is not None and check_password(password, stored)
 
 
 def _find_user(visit: Visit) -> Row:
@@ -45,7 +50,7 @@ def user_page(visit: Visit) -> Response:
     what = visit.request.path_params.get("what", "overview")
     base = f"/user/{owner['name']}" + ("" if what == "overview" else f"/{what}")
     listing = cut(visit, _things(visit, owner["id"], what), base)
-    blocked = bool(visit.all("SELECT 1 FROM blocked WHERE user_id = ? AND other_id = ?", visit.me, owner["id"]))
+    blocked = bool(visit.rows("SELECT 1 FROM blocked WHERE user_id = ? AND other_id = ?", visit.me, owner["id"]))
     figures = visit.one(
         "SELECT (SELECT COUNT(*) FROM post WHERE user_id = ?1 AND NOT deleted) AS posts,"
         " (SELECT COUNT(*) FROM comment WHERE user_id = ?1 AND NOT deleted) AS comments",
@@ -90,14 +95,14 @@ def account(visit: Visit) -> Response:
         name = values["name"] = visit.form.get("name", "")[:60]
         if not USERNAME.fullmatch(name):
             errors["name"] = "Please use 3 to 25 letters, digits or underscores."
-        elif visit.all("SELECT 1 FROM user WHERE name = ? AND id <> ?", name, owner["id"]):
+        elif visit.rows("SELECT 1 FROM user WHERE name = ? AND id <> ?", name, owner["id"]):
             errors["name"] = _NOT_UNIQUE
         new = visit.form.get("password", "")
         if new:
-            problem = check_password(new, visit.form.get("password2", ""))
+            problem = check_new_password(new, visit.form.get("password2", ""))
             if problem:
                 errors["password"] = problem
-            elif not password_is(visit.form.get("current", "")[:200], owner["password"]):
+            elif not _password_is(visit.form.get("current", "")[:200], owner["password"]):
                 errors["current"] = "Please enter your current password to change it."
         if not errors:
             password = hash_password(new, secrets.token_bytes(8)) if new else owner["password"]
@@ -111,7 +116,7 @@ def account(visit: Visit) -> Response:
 def block_list(visit: Visit) -> Response:
     """The members one does not want to read."""
     owner = _own(visit)
-    rows = visit.all(
+    rows = visit.rows(
         "SELECT user.name, at FROM blocked JOIN user ON user.id = other_id WHERE user_id = ? ORDER BY user.name",
         visit.me,
     )
@@ -143,7 +148,7 @@ def log_in(visit: Visit) -> Response:
     if visit.posted:
         name = one_line(visit.form.get("_username", ""), 60)
         row = visit.db.execute("SELECT * FROM user WHERE name = ?", (name,)).fetchone()
-        if row is not None and password_is(visit.form.get("_password", "")[:200], row["password"]):
+        if row is not None and _password_is(visit.form.get("_password", "")[:200], row["password"]):
             visit.sign_in(row["id"])
             return _leave_to(visit)
         wrong = True
@@ -158,10 +163,10 @@ def register(visit: Visit) -> Response:
         name = values["name"] = visit.form.get("username", "")[:60]
         if not USERNAME.fullmatch(name):
             errors["username"] = "Please use 3 to 25 letters, digits or underscores."
-        elif visit.all("SELECT 1 FROM user WHERE name = ?", name):
+        elif visit.rows("SELECT 1 FROM user WHERE name = ?", name):
             errors["username"] = _NOT_UNIQUE
         password = visit.form.get("password", "")
-        problem = check_password(password, visit.form.get("password2", ""))
+        problem = check_new_password(password, visit.form.get("password2", ""))
         if problem:
             errors["password"] = problem
         if not errors:
@@ -184,7 +189,7 @@ def log_out(visit: Visit) -> Response:
 @member
 def inbox(visit: Visit) -> Response:
     """All threads of private messages, the latest first."""
-    rows = visit.all(
+    rows = visit.rows(
         "SELECT message.*, sender.name AS sender, receiver.name AS receiver,"
         " (SELECT COUNT(*) FROM message AS other WHERE other.thread_id = message.thread_id) AS size,"
         " EXISTS (SELECT 1 FROM message AS other WHERE other.thread_id = message.thread_id"
@@ -215,7 +220,9 @@ def compose(visit: Visit) -> Response:
     if visit.posted:
         body = lines(visit.form.get("message", ""))
         problem = check_text(body, "Message", longest=LONGEST_MESSAGE)
-        if not problem and visit.all("SELECT 1 FROM blocked WHERE user_id = ? AND other_id = ?", other["id"], visit.me):
+        if not problem and visit.rows(
+            "SELECT 1 FROM blocked WHERE user_id = ? AND other_id = ?", other["id"], visit.me
+        ):
             problem = f"{other['name']} does not take messages from you."
         if not problem:
             thread = visit.one("SELECT COALESCE(MAX(thread_id), 0) + 1 FROM message")[0]
@@ -228,7 +235,7 @@ def compose(visit: Visit) -> Response:
 @member
 def thread(visit: Visit) -> Response:
     """A thread of messages, with a form for an answer."""
-    rows = visit.all(
+    rows = visit.rows(
         "SELECT message.*, sender.name AS sender FROM message JOIN user AS sender ON sender.id = sender_id"
         " WHERE thread_id = ?1 AND ?2 IN (sender_id, receiver_id) ORDER BY message.id",
         visit.path("thread_id"),

@@ -11,7 +11,7 @@ from .listing import POSTS, address_of, find_post
 from .markdown import safe_address
 from .pages_lists import find_forum, forums
 from .ranking import hot
-from .uploads import reencode
+from .uploads import LARGEST_FILE, reencode
 from .visit import Visit, member
 
 _KINDS = ("text", "link", "picture")
@@ -40,12 +40,13 @@ def _check_post(visit: Visit, names: dict[str, int]) -> tuple[dict[str, Any], di
     if kind == "link" and not (safe_address(values["url"]) and values["url"].startswith("http")):
         errors["url"] = "Please enter an address that begins with http:// or https://."
     if kind == "picture":
-        if visit.file is None:
+        files = visit.files.get("picture", [])
+        if not files or not files[0].data:
             errors["picture"] = "Please choose a picture."
         elif not errors:
-            values["data"] = reencode(visit.file)
+            values["data"] = reencode(files[0].data) if len(files[0].data) <= LARGEST_FILE else None
             if values["data"] is None:
-                errors["picture"] = "This is not a picture that we can read (JPEG, PNG, GIF or WebP)."
+                errors["picture"] = "We need a JPEG, PNG, GIF or WebP picture of 5 MB at most."
     return values, errors
 
 
@@ -201,7 +202,7 @@ def create_forum(visit: Visit) -> Response:
         name = values["name"] = visit.form.get("name", "")
         if not FORUM_NAME.fullmatch(name):
             errors["name"] = "Please use 3 to 25 letters, digits or underscores."
-        elif visit.all("SELECT 1 FROM forum WHERE name = ?", name):
+        elif visit.rows("SELECT 1 FROM forum WHERE name = ?", name):
             errors["name"] = "There is already a forum of that name."
         if not errors:
             visit.db.execute(

@@ -60,8 +60,9 @@ def _load(name: str) -> Image.Image:
 def _main_hue(image: Image.Image) -> float:
     """The hue (0 to 1) that most of the vivid pixels are close to."""
     counts = [0.0] * 60
-    small = image.resize((64, 64))
-    for red, green, blue, alpha in small.get_flattened_data():
+    pixels = image.resize((64, 64)).tobytes()
+    for start in range(0, len(pixels), 4):
+        red, green, blue, alpha = pixels[start : start + 4]
         hue, saturation, value = colorsys.rgb_to_hsv(red / 255, green / 255, blue / 255)
         if alpha > 200 and saturation > 0.35 and value > 0.2:
             counts[int(hue * 60) % 60] += saturation

@@ -94,8 +94,8 @@ def _planks(image: Image.Image, top: int, light: Colour, dark: Colour, rng: rand
     draw = ImageDraw.Draw(image)
     step = max(1, (h - top) // 4)
     for n in range(1, 5):
-        y = top + n * step
-        draw.line((0, y, w, y), fill=_blend(dark, (40, 24, 10), 0.35), width=max(1, h // 260))
+        seam = top + n * step
+        draw.line((0, seam, w, seam), fill=_blend(dark, (40, 24, 10), 0.35), width=max(1, h // 260))
     for _ in range(26):
         x, y, length = rng.random() * w, rng.uniform(top, h), rng.uniform(0.05, 0.16) * w
         draw.line((x, y, x + length, y), fill=_blend(light, dark, 0.8), width=1)

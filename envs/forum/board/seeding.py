@@ -7,11 +7,12 @@ import random
 import sqlite3
 from dataclasses import dataclass, field
 
+from confkv_agents.web.sitekit import hash_password
+
 from .content import BOARDS, common
 from .content.kinds import Board, Read, Talk, View
 from .forms import slug
 from .messages_seed import seed_messages
-from .passwords import hash_password
 from .pictures import Shot
 from .ranking import NOW, hot, split
 from .wares import NOUNS, Ware, fitting, pair, wares
@@ -122,7 +123,7 @@ def _drafts(rng: random.Random, goods: tuple[Ware, ...], members: list[int]) -> 
                 minutes += 1
             ages.add(minutes)
             while True:
-                ups = round(math.exp(rng.gauss(3.5, 0.9))) + 2
+                ups = round(math.exp(rng.gauss(3.6, 0.9)) * min(1.0, (minutes / 1500) ** 0.6)) + 2
                 downs = round(ups * rng.choice((0.02, 0.05, 0.1, 0.2, 0.45)))
                 if ups - downs not in scores:
                     scores.add(ups - downs)

@@ -84,7 +84,7 @@ BOARD = Board(
     views=(
         View("All set for tonight", ("die", "puzzle"), (2, 3, 4, 5), ("table",)),
         View("From the attic", ("teddy", "accordion", "drum"), (1, 2, 3, 4), ("shelf", "room")),
-        View("Kite day", ("kite",), (1, 2, 3, 4), ("beach", "meadow")),
+        View("A windy day", ("kite",), (1, 2, 3, 4), ("beach", "meadow")),
         View("Traffic jam on the living-room floor", ("car", "bus", "locomotive"), (3, 4, 5, 6), ("room",)),
         View(
             "The missing ones have turned up",
