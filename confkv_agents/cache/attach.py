@@ -123,6 +123,8 @@ def confkv_attention(
             "cannot be mapped to stored tokens; use the stock DynamicCache for it"
         )
     padding = attention_mask.padding if isinstance(attention_mask, MaskRequest) else None
+    if padding is None and query.shape[-2] > 1 and kwargs.get("position_ids") is not None:
+        layer.cache.check_positions(layer, kwargs["position_ids"])
     attended = layer.attend(query, key, value, padding, heads)
     return attended.transpose(1, 2).contiguous(), None
 

@@ -104,6 +104,25 @@ class ConfKVCache(Cache):
         if found is None or (self._new and found[0].device != keys.device):
             self._open_bank(layer.index, keys)
 
+    def check_positions(self, layer: ConfKVLayer, positions: torch.Tensor) -> None:
+        """Refuse to read tokens a second time, as `generate` would where the cache has read its whole input.
+
+        Args:
+            layer: The layer that asks; one per forward is enough.
+            positions: `[1 or B, Q]` of the new tokens, without padding.
+
+        Raises:
+            CacheStateError: If all of them lie before what was read last.
+        """
+        read = self.seen - self._length
+        if layer.index != self._full[0] or self._looking or not read or int(positions[..., -1].max()) >= read:
+            return
+        self._take_back()
+        raise CacheStateError(
+            f"these tokens have positions below {read}, the number of tokens that the cache has read, so they were fed "
+            "before: `generate` does that when the cache has read all of its input; add at least one new token"
+        )
+
     def attend(
         self,
         layer: ConfKVLayer,

@@ -26,6 +26,9 @@ class LayerOwner(Protocol):
     def arrive(self, layer: ConfKVLayer, keys: torch.Tensor) -> None:
         """Note that a layer got new tokens."""
 
+    def check_positions(self, layer: ConfKVLayer, positions: torch.Tensor) -> None:
+        """Refuse tokens whose positions say that they were fed before."""
+
     def attend(
         self,
         layer: ConfKVLayer,

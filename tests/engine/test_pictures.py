@@ -171,6 +171,18 @@ def test_branches_and_retries_equal_those_of_a_session_alone(
             assert logprobs[0] == pytest.approx(logprobs[1], abs=1e-4)
 
 
+def test_pictures_of_equal_bytes_and_other_shape_are_not_confused(seeing: LoadedModel, engine: Engine) -> None:
+    """Both may have equally many placeholders; what they show, and with M-RoPE where things lie, differs."""
+    lying, standing = picture("red", (64, 32)), picture("red", (32, 64))
+    first = engine.run(ask([user("see ", lying, " now")], FULL))
+    second = engine.run(ask([user("see ", standing, " now")], FULL))
+    assert second.session != first.session and second.tokens_reused < second.tokens_prompt // 2
+    with Engine(lambda: seeing) as fresh:
+        alone = fresh.run(ask([user("see ", standing, " now")], FULL))
+    assert alone.token_ids == second.token_ids
+    assert [lp for _, lp in figures(alone)] == pytest.approx([lp for _, lp in figures(second)], abs=1e-4)
+
+
 def test_a_placeholder_that_the_model_itself_said_breaks_no_later_picture(seeing: LoadedModel, engine: Engine) -> None:
     encoder = PromptEncoder(seeing)
     turns = [user("hi"), Turn("assistant", ("x",)), user("see ", picture("red"))]
