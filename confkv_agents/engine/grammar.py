@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 # One way to write white space, the one of json.dumps: a small model that may choose it can choose it forever.
 _WRITTEN = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-ANY_OBJECT: dict[str, Any] = {"type": "object"}
+_NO_SCHEMAS = {"properties", "allOf", "const", "default", "enum", "examples", "required"}  # not to be looked into
+_OPEN = {"additionalProperties", "allOf", "patternProperties", "unevaluatedProperties"}
 
 
 def require_guidance(purpose: str) -> None:
@@ -146,7 +147,24 @@ def json_rule(schema: dict[str, Any], lenient: bool = False) -> str:
         schema: A JSON schema.
         lenient: Leave out what llguidance does not know of the schema instead of refusing it.
     """
-    return "%json " + json.dumps({**schema, "x-guidance": {**_WRITTEN, "lenient": lenient}})
+    return "%json " + json.dumps({**closed(schema), "x-guidance": {**_WRITTEN, "lenient": lenient}})
+
+
+def closed(schema: Any) -> Any:
+    """A schema whose objects hold no properties but those it names, where it does not say otherwise.
+
+    JSON schema allows any others, and a small model then goes on inventing them.
+    """
+    if isinstance(schema, list):
+        return [closed(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {key: part if key in _NO_SCHEMAS else closed(part) for key, part in schema.items()}
+    if isinstance(schema.get("properties"), dict):
+        made["properties"] = {name: closed(part) for name, part in schema["properties"].items()}
+        if not _OPEN & set(schema):
+            made["additionalProperties"] = False
+    return made
 
 
 def literal(text: str, special: dict[str, int]) -> str:

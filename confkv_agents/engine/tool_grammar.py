@@ -138,12 +138,27 @@ class _Writer:
 
     def _bodies(self, tools: Sequence[Tool]) -> str:
         """Any of the objects that call a tool by name."""
+        if self._syntax == "llama3":
+            return any_of([self._bare(tool, at) for at, tool in enumerate(tools)])
         key = _ARGUMENTS_KEY.get(self._syntax, "arguments")
         bodies = []
         for at, tool in enumerate(tools):
             head = f'{{"name": {json.dumps(tool.name, ensure_ascii=False)}, "{key}": '
             bodies.append(f'{json.dumps(head)} {self._arguments(tool, at)} "}}"')
         return "(" + any_of(bodies) + ")"
+
+    def _bare(self, tool: Tool, at: int) -> str:
+        """A call as a JSON value whole: beside another object, a fixed text would take its first characters away."""
+        schema = _object_schema(tool.parameters)
+        definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+        inner = {key: part for key, part in schema.items() if key not in definitions}
+        whole = {
+            "type": "object",
+            "properties": {"name": {"const": tool.name}, "parameters": inner},
+            "required": ["name", "parameters"],
+            **definitions,
+        }
+        return self.rule(f"call_{at}", json_rule(whole, self._lenient))
 
     def _named(self, tool: Tool, at: int, trigger: str = MISTRAL_CALLS) -> str:
         return f"{literal(f'{trigger}{tool.name}{MISTRAL_ARGS}', self._special)} {self._arguments(tool, at)}"
