@@ -136,7 +136,7 @@ def _listings(db: sqlite3.Connection, rng: random.Random, codes: set[str]) -> li
     cities = [row[0] for row in db.execute("SELECT name FROM city")]
     minutes = 0
     listing_id = rng.randint(10, 40) * 100
-    ids: list[int] = []
+    posted: dict[int, int] = {}
     own = set(rng.sample(range(len(drafts)), 7))
     for place, (kind, number) in enumerate(drafts):
         facts = _looks(rng, kind, number)
@@ -158,7 +158,7 @@ def _listings(db: sqlite3.Connection, rng: random.Random, codes: set[str]) -> li
             (
                 listing_id, seller, kind.category, _title(rng, kind, told_colour, told_pieces, titles),
                 _description(rng, facts, price, seller == 1), price * 100, was * 100 if was else None,
-                rng.choice(cities), rng.choice(people.SPOTS), str(minutes), json.dumps(facts),
+                rng.choice(cities), rng.choice(people.SPOTS), "", json.dumps(facts),
             ),
         )  # fmt: skip
         variant = rng.randint(1, 999)
@@ -166,36 +166,35 @@ def _listings(db: sqlite3.Connection, rng: random.Random, codes: set[str]) -> li
             "INSERT INTO photo (listing_id, place, spec) VALUES (?, ?, ?)",
             [(listing_id, n, spec.to_json()) for n, spec in enumerate(_photos(kind, facts, variant), start=1)],
         )
-        ids.append(listing_id)
-    _date(db, ids, minutes)
-    return ids
+        posted[listing_id] = minutes
+    _date(db, posted, minutes)
+    return list(posted)
 
 
-def _date(db: sqlite3.Connection, ids: list[int], last: int) -> None:
+def _date(db: sqlite3.Connection, posted: dict[int, int], last: int) -> None:
     """Turn minutes since the first listing into days, the last of which is yesterday."""
-    for listing_id in ids:
-        (minutes,) = db.execute("SELECT created FROM listing WHERE id = ?", (listing_id,)).fetchone()
-        day = TODAY - timedelta(days=1 + (last - int(minutes)) // 1440)
-        db.execute("UPDATE listing SET created = ? WHERE id = ?", (day.isoformat(), listing_id))
+    days = [(TODAY - timedelta(days=1 + (last - minutes) // 1440), number) for number, minutes in posted.items()]
+    db.executemany("UPDATE listing SET created = ? WHERE id = ?", [(day.isoformat(), number) for day, number in days])
 
 
 def _comments(db: sqlite3.Connection, rng: random.Random, ids: list[int]) -> None:
     names = [row[0] for row in db.execute("SELECT name FROM user WHERE id > 3")]
+    dates = dict(db.execute("SELECT id, created FROM listing").fetchall())
+    written: list[tuple[object, ...]] = []
     for listing_id in ids:
-        (created,) = db.execute("SELECT created FROM listing WHERE id = ?", (listing_id,)).fetchone()
+        created = dates[listing_id]
         authors = rng.sample(names, 3)
         for author in authors[: rng.choice((0, 0, 1, 1, 2, 3))]:
             rating = rng.choice((5, 5, 4, 4, 4, 3, 3, 2, 1))
             titles, bodies = people.COMMENTS[rating]
             day = min(TODAY, date.fromisoformat(created) + timedelta(days=rng.randint(0, 6)))
-            db.execute(
-                "INSERT INTO comment (listing_id, author, email, title, body, rating, created)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (
-                    listing_id, author, author.lower().replace(" ", ".") + "@mail.test", rng.choice(titles),
-                    rng.choice(bodies), rating, day.isoformat(),
-                ),
-            )  # fmt: skip
+            email = author.lower().replace(" ", ".") + "@mail.test"
+            text = (rng.choice(titles), rng.choice(bodies))
+            written.append((listing_id, author, email, *text, rating, day.isoformat()))
+    db.executemany(
+        "INSERT INTO comment (listing_id, author, email, title, body, rating, created) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        written,
+    )
 
 
 def _messages(db: sqlite3.Connection, rng: random.Random) -> None:
