@@ -56,7 +56,7 @@ def _table(title: str, measure: str, rows: Sequence[Mapping[str, Any]]) -> Table
 
 def _value(measure: str, row: Mapping[str, Any]) -> str:
     if measure == PERPLEXITY:
-        return words.MISSING if row["value"] is None else f"{row['value']:+.2f}"
+        return words.MISSING if row["value"] is None else tables.signed(row["value"])
     return f"{row['found']}/{row['items']}"
 
 
@@ -64,7 +64,7 @@ def _difference(measure: str, row: Mapping[str, Any]) -> str:
     if row["difference"] is None:
         return ""
     if measure == PERPLEXITY:
-        return f"{row['difference']:+.2f} {tables.span(row['difference_interval'], 2)}".strip()
+        return f"{tables.signed(row['difference'])} {tables.span(row['difference_interval'], 2)}".strip()
     return f"{100 * row['difference']:+.0f} {tables.span(row['difference_interval'], percent=True)} %"
 
 

@@ -14,7 +14,7 @@ from confkv_agents.engine.reading import read_prompt
 from confkv_agents.errors import ConfigError
 from confkv_agents.evaluation.bench.decoding import Decoder, answer, counting
 from confkv_agents.evaluation.bench.needles import FORMS, Haystack, NeedlePrompt, Renderer, build_prompt
-from confkv_agents.evaluation.bench.transcripts import build_transcript
+from confkv_agents.evaluation.bench.transcripts import OWN, build_transcript
 from confkv_agents.evaluation.bench.words import AGENT, LATER, SAME
 
 if TYPE_CHECKING:
@@ -158,8 +158,14 @@ class Asker:
 
 def read(loaded: LoadedModel, cache: Any, prompt: NeedlePrompt) -> torch.Tensor:
     """Feed every part of a prompt, telling the cache its segments where there are some; returns logits `[1, V]`."""
-    for part in prompt.parts:
+    place = 0
+    for index, part in enumerate(prompt.parts):
+        for kind, length in prompt.segments[index] if prompt.segments else ():
+            cache.segment(kind, start=place)
+            place += length
         logits = read_prompt(loaded.model, cache, torch.tensor([part], device=loaded.device))
+    if prompt.segments:
+        cache.segment(OWN, start=place)
     return logits
 
 

@@ -35,7 +35,6 @@ Threads = Annotated[int | None, typer.Option(help="CPU threads; by default as to
 Dtype = Annotated[str, typer.Option(help="Number format: auto, float32, bfloat16, float16.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Measure again what was measured before.")]
 _POLICIES = "full,window,h2o,snapkv,confkv,confkv+recall"
-_PARTS = "confidence,measures,pyramid,int8,probe,span,grace,group,recall,again,segments"
 _OUT = Path("benchmarks")
 
 
@@ -139,11 +138,11 @@ def ablate(
     threads: Threads = None,
     limit: Annotated[int | None, typer.Option(help="Most texts, and most needles per context.")] = None,
     dtype: Dtype = "auto",
-    parts: Annotated[str, typer.Option(help=f"Parts, with commas: {_PARTS}.")] = _PARTS,
+    parts: Annotated[str, typer.Option(help="Parts to switch, with commas, or all; see above.")] = "all",
     measures: Annotated[
         str | None,
         typer.Option(
-            help="Measure by these, with commas: perplexity,needle,later,agent; by default as the part needs."
+            help="Measure by these, with commas: perplexity, needle, later, agent; by default as the part needs."
         ),
     ] = None,
     scored: Annotated[int, typer.Option(help="Tokens scored after the context, one step each.")] = 500,
@@ -155,17 +154,31 @@ def ablate(
 ) -> None:
     """Switch the parts of the cache one by one, on the same items.
 
-    Every variant is compared item by item with the one that lacks the part; intervals are of the paired difference. A
-    fixed budget, and recall at random, take over what the run that they are compared with used on the same item: the
-    mean of its budget, the share of its steps that recalled. Continues where the same command was interrupted.
+    \b
+    Parts, and what they are measured by unless --measures says otherwise:
+      confidence  budget follows confidence, or is fixed at its mean (perplexity)
+      measures    the same for each measure of confidence (perplexity)
+      pyramid     slots moved to deep or shallow layers (perplexity, needle)
+      int8        the int8 tier, at equal bytes (perplexity, needle)
+      probe       the end of the prompt looks ahead (needle, perplexity)
+      span        neighbours that survive together (needle, perplexity)
+      grace       newcomers count as the average token (perplexity, needle)
+      group       mean or max over query heads (perplexity, needle)
+      recall      off, gated, random at its share, always (later, perplexity)
+      again       an unsure step again, or the next one (later, perplexity)
+      segments    the cache knows what its tokens are (agent)
+
+    Every variant is compared item by item with another; intervals are of the paired difference. A fixed budget, and
+    recall at random, take over what the run that they belong to used on the same item: the mean of its budget, the
+    share of its steps that recalled. Continues where the same command was interrupted.
     """
     from confkv_agents.evaluation.bench.ablate import AblateBench
 
     common = _common(model, policies, budget, context, texts, out, seed, threads, limit, dtype, fresh)
     chosen = _names(parts)
     if not chosen:
-        raise ConfigError(f"--parts names no part; choose from {_PARTS}")
-    by = _names(measures or "")
+        raise ConfigError("--parts names no part; pass all, or some of those that --help lists")
+    chosen, by = () if chosen == ("all",) else chosen, _names(measures or "")
     _run(AblateBench(common, chosen, by, scored, block, depths, repeats, _names(forms)))
 
 

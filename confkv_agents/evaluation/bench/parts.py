@@ -6,7 +6,7 @@ A new part is one function here with one line in `PARTS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from confkv_agents.cache import CacheConfig
@@ -65,15 +65,12 @@ class Base:
     label: str
     config: CacheConfig
 
-    def variant(self, part: str, name: str, against: Variant | None = None, **changes: Any) -> Variant:
+    def variant(self, name: str, against: Variant | None = None, **changes: Any) -> Variant:
         """Return the base with other settings; settings that it has anyway are the base itself.
 
         Raises:
-            ConfigError: The cache has no such setting, or refuses the value.
+            ConfigError: The cache refuses the value.
         """
-        unknown = sorted(set(changes) - {field.name for field in fields(CacheConfig)})
-        if unknown:
-            raise ConfigError(f"--parts {part} varies {', '.join(unknown)}, which this version's cache cannot be told")
         policy = POLICIES[self.config.policy](self.config)
         differing = {
             name: value
@@ -86,42 +83,42 @@ class Base:
 
 
 def _confidence(base: Base) -> list[Variant]:
-    own = base.variant("confidence", "follows confidence")
+    own = base.variant("follows confidence")
     fixed = _at_its_mean("confidence", own, "fixed, same mean")
-    most = base.variant("confidence", f"fixed, {base.config.budget}", fixed, min_budget=base.config.budget)
+    most = base.variant(f"fixed, {base.config.budget}", fixed, min_budget=base.config.budget)
     return [replace(own, against=fixed.label), fixed, most]
 
 
 def _measures(base: Base) -> list[Variant]:
     found = []
     for measure in MEASURES:
-        own = base.variant("measures", measure, confidence=measure)
+        own = base.variant(measure, confidence=measure)
         fixed = _at_its_mean("measures", own, "  fixed, same mean")
         found += [replace(own, against=fixed.label), fixed]
     return found
 
 
 def _pyramid(base: Base) -> list[Variant]:
-    level = base.variant("pyramid", "0", pyramid=0.0)
+    level = base.variant("0", pyramid=0.0)
     named = {-1.0: "-1 (deep layers)", -0.5: "-0.5", 0.5: "0.5", 1.0: "1 (shallow layers)"}
-    others = [base.variant("pyramid", name, level, pyramid=slope) for slope, name in named.items()]
+    others = [base.variant(name, level, pyramid=slope) for slope, name in named.items()]
     return [*others[:2], level, *others[2:]]
 
 
-def _switch(part: str, on: dict[str, Any], off: dict[str, Any]) -> Callable[[Base], list[Variant]]:
+def _switch(on: dict[str, Any], off: dict[str, Any]) -> Callable[[Base], list[Variant]]:
     def variants(base: Base) -> list[Variant]:
-        without = base.variant(part, "off", **off)
-        return [base.variant(part, "on", without, **on), without]
+        without = base.variant("off", **off)
+        return [base.variant("on", without, **on), without]
 
     return variants
 
 
-def _choice(part: str, setting: str, values: Sequence[Any]) -> Callable[[Base], list[Variant]]:
+def _choice(setting: str, values: Sequence[Any]) -> Callable[[Base], list[Variant]]:
     """Compare every value with the first."""
 
     def variants(base: Base) -> list[Variant]:
-        first = base.variant(part, str(values[0]), **{setting: values[0]})
-        return [first, *(base.variant(part, str(value), first, **{setting: value}) for value in values[1:])]
+        first = base.variant(str(values[0]), **{setting: values[0]})
+        return [first, *(base.variant(str(value), first, **{setting: value}) for value in values[1:])]
 
     return variants
 
@@ -137,17 +134,17 @@ def _recalling(part: str, base: Base) -> Base:
 
 def _recall(base: Base) -> list[Variant]:
     recalling = _recalling("recall", base)
-    off = recalling.variant("recall", "off", recall="off") if recalling is base else base.variant("recall", "off")
-    gated = recalling.variant("recall", "gated", off, recall="gated")
-    chance = recalling.variant("recall", "random, same share", off, recall="random")
+    off = recalling.variant("off", recall="off") if recalling is base else base.variant("off")
+    gated = recalling.variant("gated", off, recall="gated")
+    chance = recalling.variant("random, same share", off, recall="random")
     chance = replace(chance, label=f"{chance.label}:as gated", leader=gated.label, takes="recall_share")
-    return [off, gated, chance, recalling.variant("recall", "always", off, recall="always")]
+    return [off, gated, chance, recalling.variant("always", off, recall="always")]
 
 
 def _again(base: Base) -> list[Variant]:
     recalling = _recalling("again", base)
-    later = recalling.variant("again", "the next step", recall="gated", recall_again=False)
-    return [recalling.variant("again", "the step again", later, recall="gated", recall_again=True), later]
+    later = recalling.variant("the next step", recall="gated", recall_again=False)
+    return [recalling.variant("the step again", later, recall="gated", recall_again=True), later]
 
 
 def _at_its_mean(part: str, own: Variant, name: str) -> Variant:
@@ -171,16 +168,16 @@ PARTS: dict[str, tuple[str, Callable[[Base], list[Variant]], tuple[str, ...]]] =
     "confidence": ("a budget that follows confidence against a fixed one of equal mean", _confidence, (PERPLEXITY,)),
     "measures": ("each measure of confidence against a fixed budget of its own mean", _measures, (PERPLEXITY,)),
     "pyramid": ("slots moved between layers, same total", _pyramid, _BOTH),
-    "int8": ("the int8 tier, same bytes", _switch("int8", {}, {"int8_share": 0.0}), _BOTH),
-    "probe": ("the end of the prompt looks at each chunk", _switch("probe", {}, {"probe": 0}), (NEEDLE, PERPLEXITY)),
-    "span": ("neighbours that survive together", _choice("span", "span", (1, 7, 21)), (NEEDLE, PERPLEXITY)),
-    "grace": ("newcomers count as the average token", _switch("grace", {}, {"grace": 0}), _BOTH),
-    "group": ("query heads of a KV head together", _choice("group", "group", ("mean", "max")), _BOTH),
+    "int8": ("the int8 tier, same bytes", _switch({}, {"int8_share": 0.0}), _BOTH),
+    "probe": ("the end of the prompt looks at each chunk", _switch({}, {"probe": 0}), (NEEDLE, PERPLEXITY)),
+    "span": ("neighbours that survive together", _choice("span", (1, 7, 21)), (NEEDLE, PERPLEXITY)),
+    "grace": ("newcomers count as the average token", _switch({}, {"grace": 0}), _BOTH),
+    "group": ("query heads of a KV head together", _choice("group", ("mean", "max")), _BOTH),
     "recall": ("unsure steps look at evicted tokens", _recall, (LATER, PERPLEXITY)),
     "again": ("an unsure step computed again, or the next one opened", _again, (LATER, PERPLEXITY)),
     "segments": (
         "the cache is told what its tokens are",
-        _switch("segments", {"segments": True}, {"segments": False}),
+        _switch({"segments": True}, {"segments": False}),
         (AGENT,),
     ),
 }

@@ -64,7 +64,7 @@ def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
         table.add_row(
             Text(policy),
             f"{row['perplexity']:.2f}",
-            words.MISSING if difference is None else f"{difference:+.2f} {span(row['difference_interval'], 2)}",
+            words.MISSING if difference is None else f"{signed(difference)} {span(row['difference_interval'], 2)}",
             f"{row['budget']:,.0f}",
             mib(row["peak_kv_bytes"]),
             mib(row["held_kv_bytes"]),
@@ -137,10 +137,19 @@ def _percent(value: float | None) -> str:
     return words.MISSING if value is None else f"{100 * value:.0f} %"
 
 
+def signed(value: float) -> str:
+    """Return a difference with its sign and two digits, or as a power of ten where that would be long."""
+    return f"{value:+{_form(value, 2)}}"
+
+
+def _form(value: float, digits: int) -> str:
+    return f".{digits}f" if abs(value) < 1000 else ".0e"
+
+
 def span(interval: Sequence[float] | None, digits: int = 0, *, percent: bool = False) -> str:
     """Return an interval in brackets, nothing for None."""
     if interval is None:
         return ""
     scale = 100 if percent else 1
-    low, high = (f"{scale * value:.{digits}f}" for value in interval)
+    low, high = (f"{scale * value:{_form(scale * value, digits)}}" for value in interval)
     return f"[{low}, {high}]"

@@ -164,6 +164,36 @@ def test_runs_that_parts_share_are_measured_once(tmp_path: Path) -> None:
     assert max(map(len, shown.replace(str(folder), "").splitlines())) <= 100
 
 
+def test_recall_at_random_takes_the_share_that_the_gate_had_on_the_item(tmp_path: Path) -> None:
+    folder, shown = run(ablation(tmp_path, "recall", measures=("perplexity",)), sure_at_times(tiny_llama()))
+    rows = {row["key"]: row for row in read_json_lines(folder / "items.jsonl")}
+    for text in ("0.txt", "1.txt"):
+        gated = rows[f"perplexity 400 {text} confkv+recall"]
+        chance = rows[f"perplexity 400 {text} confkv+recall:recall=random:as gated"]
+        always = rows[f"perplexity 400 {text} confkv+recall:recall=always"]
+        assert 0 < gated["recalled"] < gated["steps"] == always["recalled"] == always["steps"]
+        assert chance["recalled"] / chance["steps"] == pytest.approx(gated["recalled"] / gated["steps"], abs=0.25)
+        assert chance["nats"] != gated["nats"]
+        assert gated["cold_kv_bytes"] > 0
+    assert "recalled" in shown
+    assert max(map(len, shown.replace(str(folder), "").splitlines())) <= 100
+
+
+def test_segments_are_ablated_on_transcripts(tmp_path: Path) -> None:
+    bench = ablation(tmp_path, "segments", limit=3, depths=3)
+    bench.common = replace(bench.common, contexts=(900,))
+    folder, shown = run(bench)
+    rows = read_json_lines(folder / "items.jsonl")
+    assert {(row["measure"], row["run"]) for row in rows} == {
+        ("agent", "full"),
+        ("agent", "confkv"),
+        ("agent", "confkv:segments=False"),
+    }
+    (found,) = [read_json(folder / "result.json")["summary"]["parts"]["segments"]["measures"]["agent"]]
+    assert [row["name"] for row in found] == ["on", "off"]
+    assert "needles, transcript" in " ".join(shown.split())
+
+
 @pytest.mark.parametrize(
     ("parts", "options", "named"),
     [

@@ -54,7 +54,7 @@ def test_fetched_texts_lie_in_the_folder_with_their_sources(
     texts = {text.name: text.content for text in load_texts(tmp_path / "texts")}
     assert sorted(texts) == ["article.txt", "docs-python.txt", "plain.txt"]
     assert texts["plain.txt"] == CLEAN["plain"].strip()
-    assert "public domain" in (tmp_path / "texts" / prose.SOURCES).read_text()
+    assert "Public domain" in (tmp_path / "texts" / prose.SOURCES).read_text()
     assert "plain.txt" in capfd.readouterr().out
 
 

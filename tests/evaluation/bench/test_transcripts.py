@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+import torch
 
+from confkv_agents.cache import CacheConfig, ConfKVCache
 from confkv_agents.errors import ConfigError, PromptError
-from confkv_agents.evaluation.bench.asking import Grid, renderer
+from confkv_agents.evaluation.bench.asking import Grid, read, renderer
 from confkv_agents.evaluation.bench.needles import FORMS, Haystack, NeedlePrompt
 from confkv_agents.evaluation.bench.transcripts import OBSERVATION, OWN, PINNED, build_transcript
 from tests.engine.tiny import CHATML, tiny_llama
@@ -99,3 +101,21 @@ def test_places_of_a_transcript_have_names() -> None:
     grid = Grid(depths=4, asked="agent")
     assert grid.labels() == ["task", "page 1", "page 2", "latest"]
     assert Grid(depths=3).labels() == ["0%", "50%", "100%"]
+
+
+@pytest.mark.parametrize("policy", ["confkv", "window"])
+def test_the_cache_is_told_the_segments_of_what_it_reads(policy: str) -> None:
+    made = transcript(2, context=1200, pages=3)
+    cache = ConfKVCache(LOADED.model.config, CacheConfig(policy=policy, budget=200))
+    with torch.inference_mode():
+        read(LOADED, cache, made)
+    assert cache.get_seq_length() == made.tokens
+    if policy == "window":
+        assert cache.segments is None
+        return
+    place, expected = 0, []
+    for kind, length in [segment for segments in made.segments for segment in segments]:
+        expected.append((kind, place))
+        place += length
+    assert cache.segments is not None
+    assert [(segment.kind, segment.start) for segment in cache.segments.all] == [*expected, ("own", made.tokens)]
