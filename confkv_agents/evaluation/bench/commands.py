@@ -171,7 +171,7 @@ def ablate(
     Every variant is compared item by item with another; intervals are of the paired difference. A fixed budget, and
     recall at random, take over what the run that they belong to used on the same item: the mean of its budget, the
     share of its steps that recalled. Continues where the same command was interrupted.
-    """
+    """  # noqa: D301 - click wants the backspace itself
     from confkv_agents.evaluation.bench.ablate import AblateBench
 
     common = _common(model, policies, budget, context, texts, out, seed, threads, limit, dtype, fresh)
