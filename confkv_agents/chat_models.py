@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache as remember
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput, ModelProfile
@@ -125,7 +125,8 @@ class ChatConfKV(EngineAccess, BaseChatModel):
                     "read_ms": 210.0, "decode_ms": 340.0, "tokens_generated": 9}}
         ```
 
-        With `trace=True` there is also `steps`, one `[confidence, budget, kv_bytes]` per token.
+        With `trace=True` there is also `steps`, one `[confidence, budget, kv_bytes]` per token; with `trace="cache"`
+        also `cache_trace`, what the cache did at each step (the fields of `confkv_agents.cache.StepTrace`).
 
     Sessions:
         A conversation that grows reads only what is new. `model.sessions()` lists what is held,
@@ -179,8 +180,8 @@ class ChatConfKV(EngineAccess, BaseChatModel):
     """Return log probabilities."""
     top_logprobs: int = Field(default=0, ge=0)
     """How many likeliest alternatives come with each log probability."""
-    trace: bool = False
-    """Return confidence, budget and bytes of every step in the response metadata."""
+    trace: bool | Literal["cache"] = False
+    """Return confidence, budget and bytes of every step in the response metadata; "cache" adds all of its trace."""
     chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Extra variables for the model's chat template."""
 

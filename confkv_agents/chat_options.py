@@ -88,6 +88,7 @@ def build_request(
         logprobs=bool(options["logprobs"]),
         top_logprobs=int(options["top_logprobs"] or 0),
         trace=bool(options["trace"]),
+        trace_cache=options["trace"] == "cache",
         template_vars={**model.chat_template_kwargs, **(kwargs.get("chat_template_kwargs") or {})},
         sanitize=model.sanitize_control_tokens,
         tools=tool_use(options),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
@@ -95,6 +96,8 @@ def response_metadata(model: str, result: Result) -> dict[str, Any]:
         confkv["constrained"] = result.constrained
     if result.steps:
         confkv["steps"] = [[round(step[0], 4), round(step[1], 2), step[2]] for step in result.steps]
+    if result.trace:
+        confkv["cache_trace"] = [asdict(record) for record in result.trace]
     return {
         "model_name": model,
         "model_provider": "confkv",

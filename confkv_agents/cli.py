@@ -101,6 +101,9 @@ def run(
     page_tokens: Annotated[
         int | None, typer.Option(help="Tokens of a page's text; by default a share of the model's context.")
     ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Keep what the cache did at each step: cache-trace.jsonl of each episode.")
+    ] = False,
 ) -> None:
     """Run one task (or every task of a file) with one agent, record it, and write a report.
 
@@ -126,6 +129,7 @@ def run(
         max_tokens=max_tokens,
         pictures=pictures,
         page_tokens=page_tokens,
+        trace=trace,
     )
     outcome = run_tasks(options, RunConsole())
     if any(result.success is None for result in outcome.results):

@@ -20,7 +20,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from PIL import Image
 
 from confkv_agents.amounts import parse_bytes
-from confkv_agents.cache import CacheConfig
+from confkv_agents.cache import CacheConfig, StepTrace
 from confkv_agents.chat_errors import ChatPromptTooLongError
 from confkv_agents.chat_models import ChatConfKV
 from confkv_agents.engine import Engine, close_engines, get_engine
@@ -114,6 +114,15 @@ def test_a_growing_conversation_reads_only_new_tokens(model: ChatConfKV) -> None
 def test_a_trace_has_one_entry_per_token(model: ChatConfKV) -> None:
     confkv = model.invoke("Hi", trace=True).response_metadata["confkv"]
     assert len(confkv["steps"]) == 6 and all(len(step) == 3 for step in confkv["steps"])
+
+
+def test_a_trace_of_the_cache_has_one_entry_per_step(model: ChatConfKV) -> None:
+    confkv = model.invoke("Hi", trace="cache").response_metadata["confkv"]
+    steps = [StepTrace(**entry) for entry in confkv["cache_trace"]]
+    assert len(confkv["steps"]) == 6
+    assert [step.kind for step in steps if step.kind == "decode"] == ["decode"] * 5  # the sixth is never fed
+    assert sum(step.tokens for step in steps if step.kind == "read") == confkv["tokens_read"]
+    assert "cache_trace" not in model.invoke("Hi", trace=True).response_metadata["confkv"]
 
 
 def test_streaming_and_invoking_give_the_same_text(model: ChatConfKV) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import psutil
 import pytest
 
+from confkv_agents.cache import read_trace
 from confkv_agents.cli import main
 from confkv_agents.evaluation.files import read_json, read_json_lines
 from confkv_agents.plugins import data_dir
@@ -141,6 +142,7 @@ def test_broken_json_is_named_with_line_and_column(capfd: pytest.CaptureFixture[
         (["--task", "shop/read_sku", "--model", "a" * 5000], ["path 'aaa", "File name too long"]),
         (["--task", "shop/read_sku", "--model", "~no-such-user/x"], ["'~no-such-user/x'", "home directory"]),
         (["--task", "shop/read_sku", "--model", " "], ["model", "empty", "embedded"]),
+        (["--task", "shop/read_sku", "--agent", "oracle", "--trace"], ["--trace", "oracle", "no model"]),
         ([], ["--task"]),
         (["--tusk", "x"], ["--tusk"]),
     ],
@@ -493,7 +495,7 @@ def test_a_killed_run_leaves_valid_records_that_can_be_reported(tmp_path: Path, 
 @pytest.mark.browser
 @pytest.mark.model
 def test_the_embedded_model_plays_with_its_costs_recorded_and_its_weakness_said(tmp_path: Path):
-    arguments = ["--max-steps", "2", "--max-tokens", "12", "--page-tokens", "300", "--out", str(tmp_path)]
+    arguments = ["--max-steps", "2", "--max-tokens", "12", "--page-tokens", "300", "--out", str(tmp_path), "--trace"]
     done = subprocess.run(
         [*COMMAND, "run", "--task", "shop/read_sku", *arguments], capture_output=True, text=True, check=False
     )
@@ -511,4 +513,9 @@ def test_the_embedded_model_plays_with_its_costs_recorded_and_its_weakness_said(
     assert 1 <= result["budget"]["min"] <= result["budget"]["max"] <= 512
     traced = [entry for row in read_json_lines(episode / "trace.jsonl") for entry in row["tokens"]]
     assert len(traced) == result["tokens_generated"]
+    cache_trace = read_trace(episode / "cache-trace.jsonl")
+    assert (cache_trace.facts["model"], cache_trace.facts["policy"]) == ("embedded", "confkv")
+    read = sum(step.tokens for step in cache_trace.records if step.kind == "read")
+    assert read == result["tokens_read"]
+    assert 'href="cache-trace.jsonl"' in (episode / "report.html").read_text()
     assert "rarely succeeds" in (episode / "report.html").read_text()

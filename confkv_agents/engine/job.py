@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from confkv_agents.cache import confidence
+from confkv_agents.cache import Trace, confidence
 from confkv_agents.engine.answer import Answer
 from confkv_agents.engine.encoding import Prompt, PromptEncoder
 from confkv_agents.engine.loading import LoadedModel
@@ -55,6 +55,7 @@ class Job:
         self._ids: list[int] = []
         self._answer: Answer | None = None
         self._steps: list[tuple[float, float, int]] = []
+        self._trace = Trace() if self._request.trace_cache else None
         self._started = self._read_until = time.monotonic()
 
     def admit(self, alone: bool) -> bool:
@@ -85,6 +86,7 @@ class Job:
         self._match = match
         self._session = self._store.open(match, request.cache, request.session)
         self._session.reserved = self._needed()
+        self._session.cache.trace = self._trace
         if match.snapshot is not None and match.reused == len(self._prompt.ids):
             self._logits = match.snapshot.logits
         self._session.turn_start = len(self._prompt.ids)
@@ -303,6 +305,7 @@ class Job:
             logprobs=answer.logprobs,
             tool_calls=answer.calls,
             constrained=answer.constrained,
+            trace=() if self._trace is None else tuple(self._trace.records),
         )
         self._store.release(session)
         self.stream.put(result, last=True)

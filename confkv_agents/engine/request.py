@@ -17,7 +17,7 @@ from confkv_agents.engine.tools import Tool, ToolCall, ToolUse, schema_instructi
 from confkv_agents.errors import EngineClosedError
 
 if TYPE_CHECKING:
-    from confkv_agents.cache import CacheConfig
+    from confkv_agents.cache import CacheConfig, StepTrace
 
 FinishReason = Literal["stop", "length", "tool_calls", "cancelled"]
 
@@ -39,6 +39,7 @@ class Request:
         logprobs: Return each token's log probability.
         top_logprobs: How many likeliest alternatives to return with it.
         trace: Return one entry per generated token in `Result.steps`.
+        trace_cache: Return what the cache did at each step in `Result.trace`.
         template_vars: Extra variables for the chat template.
         sanitize: Encode control tokens that stand in the turns' text as text, so that a page cannot forge a
             turn.
@@ -59,6 +60,7 @@ class Request:
     logprobs: bool = False
     top_logprobs: int = 0
     trace: bool = False
+    trace_cache: bool = False
     template_vars: dict[str, Any] = field(default_factory=dict)
     sanitize: bool = True
     tools: ToolUse | None = None
@@ -154,6 +156,7 @@ class Result:
         budget: Slots per layer over the steps of this answer.
         confidence: Confidence over the steps of this answer.
         steps: `(confidence, budget, kv_bytes)` per generated token, if asked for.
+        trace: What the cache did at each step, if asked for.
         read_ms: Time from the start of work to the end of reading.
         decode_ms: Time from there to the end.
         logprobs: One entry per generated token, if asked for.
@@ -183,6 +186,7 @@ class Result:
     logprobs: tuple[Logprob, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     constrained: Literal["grammar", "opening"] | None = None
+    trace: tuple[StepTrace, ...] = ()
 
 
 Event = Progress | Delta | CallDelta | Result

@@ -178,7 +178,7 @@ class SessionStore:
 
     def release(self, session: Session) -> None:
         """End a request's hold on a session."""
-        session.busy, session.reserved = False, 0
+        session.busy, session.reserved, session.cache.trace = False, 0, None
         session.last_used = next(self._clock)
         with suppress(ValueError):
             if not session.keys:

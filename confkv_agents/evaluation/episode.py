@@ -232,7 +232,7 @@ class _Episode:
             **{key: usage.get(key) for key in _STEP_USAGE},
         )
         if self.recorder is not None:
-            self.recorder.step(record, usage.get("trace"))
+            self.recorder.step(record, usage.get("trace"), usage.get("cache_trace"))
         self.on_step(record)
         return result
 

@@ -7,6 +7,7 @@
 <out>/<run-id>/<episode>/steps.jsonl     one row per step
 <out>/<run-id>/<episode>/step-001.png    what the agent saw before step 1; final.png what it left
 <out>/<run-id>/<episode>/trace.jsonl     [confidence, budget, kv_bytes] of each decoded token, a row per step
+<out>/<run-id>/<episode>/cache-trace.jsonl  what the cache did at each of its steps, if asked for
 ```
 
 Every file is replaced whole, so a killed run leaves valid records whose status still reads "running". An
@@ -39,6 +40,7 @@ from confkv_agents.evaluation.files import (
 )
 
 if TYPE_CHECKING:
+    from confkv_agents.cache import Trace
     from confkv_agents.web.tasks import Task
 
 StopReason = Literal["stop", "max_steps", "parse_failures", "repeated_action", "timeout", "agent_error", "infra_error"]
@@ -46,6 +48,7 @@ Status = Literal["running", "finished", "interrupted", "failed"]
 
 RUN_SCHEMA = "confkv-run/1"
 EPISODE_SCHEMA = "confkv-episode/1"
+CACHE_TRACE = "cache-trace.jsonl"
 _PACKAGES = ("torch", "transformers", "langchain-core", "playwright", "gymnasium", "pillow")
 
 
@@ -188,6 +191,7 @@ class EpisodeRecorder:
     def __init__(self, run: RunRecorder, directory: Path, task: Task, seed: int) -> None:
         self.run = run
         self.directory = directory
+        self._cache_trace: Trace | None = None
         self._content: dict[str, Any] = {
             "schema": EPISODE_SCHEMA,
             "episode": directory.name,
@@ -217,11 +221,31 @@ class EpisodeRecorder:
         write_bytes(self.directory / name, png)
         return name
 
-    def step(self, record: StepRecord, trace: list[Any] | None = None) -> None:
-        """Keep one step, with what each decoded token had: `[confidence, budget, kv_bytes]`."""
+    def step(
+        self, record: StepRecord, trace: list[Any] | None = None, cache_trace: list[dict[str, Any]] | None = None
+    ) -> None:
+        """Keep one step.
+
+        Args:
+            record: The step.
+            trace: What each decoded token had: `[confidence, budget, kv_bytes]`.
+            cache_trace: What the cache did: the fields of a `StepTrace` each.
+        """
         append_json_line(self.directory / "steps.jsonl", record)
         if trace:
             append_json_line(self.directory / "trace.jsonl", {"step": record.index, "tokens": trace})
+        if cache_trace:
+            self._add_to_cache_trace(cache_trace)
+
+    def _add_to_cache_trace(self, steps: list[dict[str, Any]]) -> None:
+        from confkv_agents.cache import CacheConfig, StepTrace, Trace
+
+        if self._cache_trace is None:
+            known = self.run.configuration
+            config = CacheConfig(**{name: known[name] for name in ("policy", "budget") if known.get(name)})
+            self._cache_trace = Trace(model=known.get("model"), config=config, task=self._content["task"]["key"])
+        self._cache_trace.extend(StepTrace(**step) for step in steps)
+        self._cache_trace.write(self.directory / CACHE_TRACE)
 
     def finish(self, result: EpisodeResult, traceback: str | None = None) -> None:
         """Keep the result, in the episode's folder and as a row of the run's."""

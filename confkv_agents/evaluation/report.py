@@ -18,7 +18,7 @@ from confkv_agents import __version__
 from confkv_agents.errors import RecordError
 from confkv_agents.evaluation import plots, words
 from confkv_agents.evaluation.files import read_json_lines, write_text
-from confkv_agents.evaluation.records import EPISODE_SCHEMA, RUN_SCHEMA, read_record
+from confkv_agents.evaluation.records import CACHE_TRACE, EPISODE_SCHEMA, RUN_SCHEMA, read_record
 from confkv_agents.paths import user_path
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def write_episode_report(folder: Path) -> Path:
             if trace
             else "The model's confidence and the budget it sets, at each step"
         ),
+        cache_trace=CACHE_TRACE if (folder / CACHE_TRACE).is_file() else None,
         steps=[_step_in_words(step, folder) for step in steps],
         final_picture=_picture(folder / "final.png"),
         facts=_facts(

@@ -56,6 +56,7 @@ class RunOptions:
         max_tokens: Tokens that the model may write per step.
         pictures: What a model that takes pictures is shown; see the agent.
         page_tokens: Tokens that a page's text may have; None shares the model's context among the steps.
+        trace: Keep what the cache did at each step, a file per episode.
     """
 
     task: str
@@ -73,6 +74,7 @@ class RunOptions:
     max_tokens: int = 64
     pictures: str = "auto"
     page_tokens: int | None = None
+    trace: bool = False
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot be meant."""
@@ -158,6 +160,8 @@ def _read(options: RunOptions) -> tuple[list[Task], AgentFile]:
     if not tasks:
         raise TaskError(f"{options.task}: the file holds no task")
     agent_file = open_agent(options.agent)
+    if options.trace and not agent_file.needs_model:
+        raise ConfigError(f"--trace: agent {agent_file.name!r} uses no model, so there is no cache to trace")
     for task in tasks:
         task.require_supported()
         if agent_file.check_task is not None:
@@ -200,7 +204,7 @@ def _make_model(options: RunOptions, cache: Any) -> Any:
         max_tokens=options.max_tokens,
         temperature=0.0,
         seed=options.seed or 0,
-        trace=True,
+        trace="cache" if options.trace else True,
     )
 
 

@@ -2,8 +2,8 @@
 
 Keys (absent or None where a model does not say): `model_calls`, `tokens_read`, `tokens_reused`,
 `tokens_generated`, `kv_bytes`, `peak_kv_bytes`, `full_kv_bytes` (bytes), `budget` (slots) and `confidence`
-(both `{"min", "mean", "max"}`), `read_ms`, `decode_ms`, `session`, `miss_at`, `finish_reason` and `trace`,
-one `[confidence, budget, kv_bytes]` per decoded token.
+(both `{"min", "mean", "max"}`), `read_ms`, `decode_ms`, `session`, `miss_at`, `finish_reason`, `trace`, one
+`[confidence, budget, kv_bytes]` per decoded token, and `cache_trace`, the fields of a `StepTrace` per step.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def usage_of_message(message: Any) -> Usage:
         "miss_at": own.get("miss_at"),
         "finish_reason": metadata.get("finish_reason"),
         "trace": [list(entry) for entry in own.get("steps") or []],
+        "cache_trace": list(own.get("cache_trace") or []),
     }
 
 
@@ -68,7 +69,8 @@ def merge_usage(parts: Iterable[Mapping[str, Any]]) -> Usage:
         merged[key] = _merge_range(parts, key)
     misses = [part["miss_at"] for part in parts if part.get("miss_at") is not None]
     merged["miss_at"] = misses[0] if misses else None
-    merged["trace"] = [entry for part in parts for entry in part.get("trace") or []]
+    for key in ("trace", "cache_trace"):
+        merged[key] = [entry for part in parts for entry in part.get(key) or []]
     return merged
 
 

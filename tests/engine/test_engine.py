@@ -137,6 +137,25 @@ def test_the_bounded_cache_stays_within_budget_and_chunk(engine: Engine) -> None
     assert 0 <= result.confidence.min <= result.confidence.mean <= result.confidence.max <= 1
 
 
+def test_a_trace_of_the_cache_goes_on_where_the_last_one_of_the_session_ended(engine: Engine) -> None:
+    first = engine.run(request(user(LONG * 4), cache=BOUNDED, trace=True, trace_cache=True))
+    turns = (user(LONG * 4), said(first), user("and now?"))
+    second = engine.run(request(*turns, cache=BOUNDED, trace=True, trace_cache=True))
+    plain = engine.run(request(*turns, said(second), user("Bye"), cache=BOUNDED))
+    assert (plain.trace, next(iter(engine._store)).cache.trace) == ((), None)
+    for result in (first, second):
+        fed = [record for record in result.trace if record.kind != "probe"]
+        assert fed[0].position == result.tokens_reused
+        assert sum(record.tokens for record in fed if record.kind == "read") == result.tokens_read
+        decoded = [record for record in fed if record.kind == "decode"]
+        assert len(decoded) == result.tokens_generated - 1
+        known = [record.confidence for record in fed if record.confidence is not None]
+        assert len(known) == result.tokens_generated
+        assert [record.smoothed for record in fed if record.smoothed is not None] == [step[0] for step in result.steps]
+        assert fed[-1].kv_bytes == result.kv_bytes
+    assert sum(record.evicted for record in first.trace) > 0
+
+
 def test_the_end_of_turn_token_ends_an_answer_and_is_not_shown(loaded: LoadedModel) -> None:
     script(loaded, ["Yes, the."])
     with Engine(lambda: loaded) as engine:

@@ -142,12 +142,21 @@ def usage(number: int, trace: bool = True) -> dict[str, Any]:
     }
 
 
+def cache_trace(number: int) -> list[dict[str, Any]]:
+    """What the cache of a decision of this number might have done."""
+    return [
+        {"position": 130 * number, "tokens": 120, "kind": "read", "budget": 512, "kv_bytes": 3_000_000},
+        {"position": 130 * number + 120, "tokens": 1, "kind": "decode", "confidence": 0.5, "budget": 300},
+    ]
+
+
 @dataclass
 class FakeAgent:
     """Plays a list of action strings; an exception in the list is raised."""
 
     script: list[str | BaseException]
     with_usage: bool = True
+    with_cache_trace: bool = False
     played: int = 0
 
     def reset(self, task: Any, observation: Any) -> None:
@@ -163,5 +172,9 @@ class FakeAgent:
             thought=f"thought {self.played}",
             raw=f"thought {self.played}\n{entry}",
             prompt=observation.text,
-            usage=usage(self.played) if self.with_usage else {},
+            usage=self._usage(),
         )
+
+    def _usage(self) -> dict[str, Any]:
+        costs = usage(self.played) if self.with_usage else {}
+        return costs | ({"cache_trace": cache_trace(self.played)} if self.with_cache_trace else {})

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from confkv_agents.cache import read_trace
 from confkv_agents.errors import RecordError
 from confkv_agents.evaluation.episode import run_episode
 from confkv_agents.evaluation.files import write_json
@@ -135,6 +136,20 @@ def test_an_agent_without_a_model_has_no_plots(tmp_path: Path):
         run_episode(FakeEnv(), FakeAgent(["stop [x]"], with_usage=False), FakeTask(), run.episode(FakeTask(), 7))
     page = Tags(write_reports(run.directory)[1].read_text())
     assert "it uses no model" in page.text
+
+
+def test_an_episodes_cache_trace_is_kept_whole_and_linked(tmp_path: Path):
+    configuration = {"agent": "react", "model": "embedded", "policy": "confkv", "budget": 300}
+    with RunRecorder(tmp_path / "runs", configuration=configuration) as run:
+        agent = FakeAgent(["click [4]", "stop [x]"], with_cache_trace=True)
+        run_episode(FakeEnv(), agent, FakeTask(), run.episode(FakeTask(), 7))
+    (folder,) = run.directory.glob("fake*")
+    trace = read_trace(folder / "cache-trace.jsonl")
+    assert [record.position for record in trace.records] == [130, 250, 260, 380]
+    assert (trace.facts["model"], trace.facts["config"]["budget"], trace.facts["task"]) == ("embedded", 300, "fake:1")
+    assert "cache-trace.jsonl" in Tags(write_reports(folder)[0].read_text()).addresses
+    (folder / "cache-trace.jsonl").unlink()
+    assert "cache-trace.jsonl" not in write_reports(folder)[0].read_text()
 
 
 def test_an_episodes_folder_alone_can_be_reported(tmp_path: Path):

@@ -30,6 +30,7 @@ def test_a_confkv_answer_tells_everything():
                 "budget": {"min": 1, "mean": 2, "max": 3},
                 "confidence": {"min": 0.1, "mean": 0.2, "max": 0.3},
                 "steps": [(0.1, 3, 10)],
+                "cache_trace": [{"position": 7}],
                 "read_ms": 5.0,
                 "decode_ms": 6.0,
             },
@@ -39,6 +40,7 @@ def test_a_confkv_answer_tells_everything():
     assert (usage["tokens_read"], usage["tokens_reused"], usage["tokens_generated"]) == (40, 60, 4)
     assert (usage["kv_bytes"], usage["peak_kv_bytes"], usage["full_kv_bytes"]) == (10, 12, 20)
     assert usage["trace"] == [[0.1, 3, 10]]
+    assert usage["cache_trace"] == [{"position": 7}]
     assert usage["finish_reason"] == "stop"
 
 
@@ -73,6 +75,7 @@ def test_calls_add_up_peaks_are_maxima_and_states_are_the_last():
                 "full_kv_bytes": 6,
                 "budget": {"min": 4, "mean": 4, "max": 4},
                 "trace": [[1]],
+                "cache_trace": [{"position": 1}],
             },
             {
                 "model_calls": 1,
@@ -84,6 +87,7 @@ def test_calls_add_up_peaks_are_maxima_and_states_are_the_last():
                 "full_kv_bytes": 8,
                 "budget": {"min": 2, "mean": 8, "max": 9},
                 "trace": [[2]],
+                "cache_trace": [{"position": 2}],
             },
         ]
     )
@@ -96,6 +100,7 @@ def test_calls_add_up_peaks_are_maxima_and_states_are_the_last():
     assert merged["budget"] == {"min": 2, "mean": 7, "max": 9}
     assert merged["confidence"] is None
     assert merged["trace"] == [[1], [2]]
+    assert merged["cache_trace"] == [{"position": 1}, {"position": 2}]
 
 
 def test_nothing_known_stays_unknown():
