@@ -137,9 +137,9 @@ def find(db: sqlite3.Connection, query: Mapping[str, str]) -> Results:
         "sPattern": f"\u201c{chosen['sPattern']}\u201d",
         "sCategory": category["name"] if category else "",
         "sRegion": place,
-        "sPriceMin": f"from ${chosen['sPriceMin'].lstrip('$')}",
-        "sPriceMax": f"up to ${chosen['sPriceMax'].lstrip('$')}",
+        "sPriceMin": "" if low is None else f"from ${chosen['sPriceMin'].lstrip('$')}",
+        "sPriceMax": "" if high is None else f"up to ${chosen['sPriceMax'].lstrip('$')}",
         "bPic": "with photo",
     }
-    results.chips = [(words[name], results.address(**{name: ""})) for name in names if chosen[name]]
+    results.chips = [(words[name], results.address(**{name: ""})) for name in names if chosen[name] and words[name]]
     return results
