@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from transformers.cache_utils import DynamicCache
 from confkv_agents.cache import ConfKVCache, attach
 from confkv_agents.cache.usage import held_bytes
 from confkv_agents.engine.loading import LoadedModel
-from confkv_agents.engine.reading import read_prompt
+from confkv_agents.engine.reading import again_if_unsure, read_prompt
 from confkv_agents.errors import ConfigError
 from confkv_agents.evaluation.bench.decoding import step
 from confkv_agents.evaluation.bench.statistics import bootstrap, median
@@ -180,6 +181,8 @@ class LatencyBench:
         if label != STOCK:
             found["observe_share"] = median([each["observe_share"] for each in own])
             found["settle_share"] = median([each["settle_share"] for each in own])
+            found["cold_kv_bytes"] = max(each["cold_kv_bytes"] for each in own)
+            found["recalled"] = fmean(each["recalled"] for each in own)
         return found
 
 
@@ -207,7 +210,8 @@ def run_round(
 
     Returns:
         By label: `read_s`, `turns_s` (seconds of each turn), `peak_kv_bytes`, and the shares of a step that go into
-        `observe` (confidence, budget) and into settling (rank, eviction).
+        `observe` (confidence, budget) and into settling (rank, eviction); of a policy also `cold_kv_bytes` and the
+        share of steps that `recalled`, computed again where the policy does that.
     """
     labels = [STOCK, *configs]
     tokens = torch.tensor([list(ids)], device=loaded.device)
@@ -239,6 +243,8 @@ def run_round(
                 began = time.perf_counter()
                 for place in range(first, first + turn):
                     if label != STOCK:
+                        before = tokens[:, place - 1 : place]
+                        logits[label] = again_if_unsure(loaded.model, cache, before, logits[label])
                         cache.observe(logits[label])
                     logits[label] = step(loaded.model, cache, tokens[:, place : place + 1])
                     int(logits[label].argmax())
@@ -251,6 +257,9 @@ def run_round(
         attach(loaded.model)
     for label, cache in caches.items():
         figures[label]["peak_kv_bytes"] = _stock_bytes(cache) if label == STOCK else cache.usage().peak_kv_bytes
+        if label != STOCK:
+            figures[label]["cold_kv_bytes"] = cache.usage().cold_bytes
+            figures[label]["recalled"] = cache.recalled_steps / max(1, cache.decoded_steps)
     return figures
 
 

@@ -76,9 +76,11 @@ def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
 def latency_table(summary: Mapping[str, Any], context: str) -> Table:
     """One row per contender: both speeds, their ratio to the stock cache, the bookkeeping's share of a step, bytes."""
     table = plain_table(f"Speed at {int(context):,} tokens (x: times the stock cache's; medians)")
-    for name in ("cache", "read tok/s", "x", "ms/token", "x (95 %)", "own work", "peak MiB"):
+    rows = summary["contexts"][context]
+    more = cold_columns([row for row in rows.values() if "recalled" in row])
+    for name in ("cache", "read tok/s", "x", "ms/token", "x (95 %)", "own work", "peak MiB", *more):
         column(table, name)
-    for label, row in summary["contexts"][context].items():
+    for label, row in rows.items():
         stock = "observe_share" not in row
         table.add_row(
             Text(label),
@@ -88,6 +90,7 @@ def latency_table(summary: Mapping[str, Any], context: str) -> Table:
             f"{row['decode_speedup']:.2f} {'' if stock else span(row['decode_speedup_interval'], 2)}".strip(),
             words.MISSING if stock else f"{row['observe_share'] + row['settle_share']:.1%}",
             mib(row["peak_kv_bytes"]),
+            *(words.MISSING if stock else show(row) for show in more.values()),
         )
     return table
 

@@ -233,6 +233,17 @@ def test_latency_results_hold_the_stock_cache_and_every_policy(tmp_path: Path) -
     assert max(map(len, shown.replace(str(folder), "").splitlines())) <= 100
 
 
+def test_latency_of_recall_counts_the_steps_computed_again(tmp_path: Path) -> None:
+    options = common(tmp_path, contexts=(400,), policies="confkv+recall:recall=always,confkv")
+    folder, shown = run(LatencyBench(options, rounds=1, decode=4, turn=4))
+    at = read_json(folder / "result.json")["summary"]["contexts"]["400"]
+    assert at["confkv+recall:recall=always"]["recalled"] == 1.0
+    assert at["confkv+recall:recall=always"]["cold_kv_bytes"] > at["confkv"]["cold_kv_bytes"] == 0
+    assert at["confkv"]["recalled"] == 0.0
+    assert "recalled" in shown
+    assert max(map(len, shown.replace(str(folder), "").splitlines())) <= 100
+
+
 def test_timed_cache_computes_what_the_plain_one_does() -> None:
     loaded = tiny_llama()
     ids = loaded.tokenizer.encode(TEXT, add_special_tokens=False)[:330]
