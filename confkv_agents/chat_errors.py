@@ -9,6 +9,7 @@ from langchain_core import exceptions as langchain_errors
 
 from confkv_agents.errors import (
     ConfKVError,
+    ConstraintError,
     EngineTimeoutError,
     ImageError,
     ModelNotFoundError,
@@ -37,11 +38,27 @@ class ChatTimeoutError(EngineTimeoutError, langchain_errors.ModelTimeoutError):
     """A call did not finish in time; also LangChain's `ModelTimeoutError`, which may be retried."""
 
 
+class ChatConstraintError(ConstraintError, langchain_errors.ModelInvalidRequestError):
+    """An answer cannot be constrained as asked; also LangChain's `ModelInvalidRequestError`."""
+
+
+class StructuredOutputError(ConfKVError, langchain_errors.OutputParserException):
+    """An answer holds no object of the schema; also LangChain's `OutputParserException`.
+
+    Attributes:
+        llm_output: The answer's text.
+    """
+
+    def __init__(self, message: str, llm_output: str | None = None):
+        super().__init__(message, llm_output=llm_output)
+
+
 _TRANSLATED: dict[type[ConfKVError], Callable[..., ConfKVError]] = {
     PromptError: ChatPromptError,
     ImageError: ChatImageError,
     ModelNotFoundError: ChatModelNotFoundError,
     EngineTimeoutError: ChatTimeoutError,
+    ConstraintError: ChatConstraintError,
 }
 
 

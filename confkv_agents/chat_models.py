@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache as remember
 from typing import TYPE_CHECKING, Any, Self
@@ -13,38 +13,28 @@ from langchain_core.language_models import LanguageModelInput, ModelProfile
 from langchain_core.language_models.chat_models import BaseChatModel, LangSmithParams
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
-from langchain_core.runnables.config import RunnableConfig, ensure_config
+from langchain_core.runnables import Runnable
+from langchain_core.runnables.config import RunnableConfig
+from langchain_core.tools import BaseTool
 from pydantic import AliasChoices, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from confkv_agents._version import __version__
 from confkv_agents.amounts import parse_bytes
+from confkv_agents.chat_engine import EngineAccess
 from confkv_agents.chat_errors import langchain_errors_raised
-from confkv_agents.chat_results import chat_chunk, chat_result, model_profile
+from confkv_agents.chat_options import IDENTIFYING, build_request, merged
+from confkv_agents.chat_profile import model_profile, profile_of
+from confkv_agents.chat_results import chat_chunk, chat_result
+from confkv_agents.chat_structured import Method, structured_output
+from confkv_agents.chat_tools import tool_choice_name, tool_dicts
 from confkv_agents.engine.media import ImageLimits
 from confkv_agents.messages import ImageAccess, has_pictures, to_turns
 
 if TYPE_CHECKING:
-    from confkv_agents.cache import CacheConfig
-    from confkv_agents.engine import Engine, Request
     from confkv_agents.engine.conversation import Turn
-    from confkv_agents.engine.session import SessionInfo
-
-_CALL_OPTIONS = {
-    "max_tokens",
-    "temperature",
-    "top_p",
-    "top_k",
-    "seed",
-    "timeout",
-    "session_id",
-    "logprobs",
-    "top_logprobs",
-    "trace",
-    "chat_template_kwargs",
-}
 
 
-class ChatConfKV(BaseChatModel):
+class ChatConfKV(EngineAccess, BaseChatModel):
     """A local language model, text or text with pictures, whose KV cache stays within a memory bound.
 
     Setup:
@@ -248,26 +238,9 @@ class ChatConfKV(BaseChatModel):
 
         name = str(options.pop("model", None) or getattr(model.config, "name_or_path", "") or model.config.model_type)
         loaded = prepare_model(name, model, tokenizer, processor)
+        config, urls = model.config.to_dict(), bool(options.get("allow_image_urls"))
+        options.setdefault("profile", profile_of(name, config, options.get("max_tokens", 512), urls))
         return cls(model=name, engine=Engine(lambda: loaded, name), **options)
-
-    # ---- sessions
-
-    def sessions(self) -> list[SessionInfo]:
-        """What the conversations hold, most recently used first."""
-        return self._engine().sessions()
-
-    def drop_session(self, name: str | None = None) -> int:
-        """Forget the conversations of a name, or all; returns how many."""
-        return self._engine().drop_session(name)
-
-    @property
-    def kv_bytes(self) -> int:
-        """Bytes that all conversations hold now."""
-        return self._engine().kv_bytes
-
-    def close(self) -> None:
-        """Stop the engine and free the weights; a later call of a chat model named by `model` loads them again."""
-        self._engine().close()
 
     # ---- LangChain's interface
 
@@ -329,7 +302,7 @@ class ChatConfKV(BaseChatModel):
     ) -> ChatResult:
         with langchain_errors_raised():
             turns = to_turns(messages, self._access)
-            return chat_result(self.model, self._engine().run(self._request(turns, stop, kwargs)))
+            return chat_result(self.model, self._engine().run(build_request(self, turns, stop, kwargs)))
 
     async def _agenerate(
         self,
@@ -340,7 +313,7 @@ class ChatConfKV(BaseChatModel):
     ) -> ChatResult:
         with langchain_errors_raised():
             turns = await self._aturns(messages)
-            return chat_result(self.model, await self._engine().arun(self._request(turns, stop, kwargs)))
+            return chat_result(self.model, await self._engine().arun(build_request(self, turns, stop, kwargs)))
 
     def _stream(
         self,
@@ -351,7 +324,7 @@ class ChatConfKV(BaseChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         with langchain_errors_raised():
             turns = to_turns(messages, self._access)
-            stream = self._engine().submit(self._request(turns, stop, kwargs))
+            stream = self._engine().submit(build_request(self, turns, stop, kwargs))
             try:
                 for event in stream:
                     chunk = chat_chunk(self.model, event)
@@ -369,7 +342,7 @@ class ChatConfKV(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         with langchain_errors_raised():
             turns = await self._aturns(messages)
-            stream = self._engine().submit_async(self._request(turns, stop, kwargs))
+            stream = self._engine().submit_async(build_request(self, turns, stop, kwargs))
             try:
                 async for event in stream:
                     chunk = chat_chunk(self.model, event)
@@ -378,25 +351,70 @@ class ChatConfKV(BaseChatModel):
             finally:
                 stream.close()
 
-    def get_token_ids(self, text: str) -> list[int]:
-        """Token ids of plain text, by the model's own tokenizer."""
-        return self._engine().text_ids(text)
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: Any = None,
+        parallel_tool_calls: bool | None = None,
+        strict: bool | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """A model that knows tools.
 
-    def get_num_tokens(self, text: str) -> int:
-        """Number of tokens of plain text, by the model's own tokenizer."""
-        return len(self.get_token_ids(text))
-
-    def get_num_tokens_from_messages(self, messages: list[BaseMessage], tools: Sequence[Any] | None = None) -> int:
-        """Exact number of prompt tokens of a conversation: template, generation prompt and pictures included.
+        Args:
+            tools: Functions, LangChain tools, pydantic classes, typed dictionaries or JSON schemas; they stand in the
+                prompt in this order.
+            tool_choice: "auto" (the default) leaves it to the model; "any", "required" and `True` demand a call; a
+                tool's name, or a dictionary that names one, demands that call; "none" forbids calls. A demand is
+                kept by a grammar from the first token on; without llguidance only the call's beginning is forced.
+            parallel_tool_calls: Whether one answer may hold several calls; `None` is yes where the model chooses,
+                and no where a call is demanded.
+            strict: Refuse parameter schemas that constrained decoding cannot hold entirely.
+            kwargs: More call options.
 
         Raises:
-            NotImplementedError: `tools` are given; tool calling is not there yet.
+            ValueError: No such choice, or a tool that runs on a server.
         """
-        if tools:
-            raise NotImplementedError("ChatConfKV does not put tools into the prompt yet")
-        with langchain_errors_raised():
-            turns = to_turns(messages, self._access)
-            return self._engine().count_tokens(turns, self.chat_template_kwargs, self.sanitize_control_tokens)
+        dicts = tool_dicts(tools, strict)
+        options: dict[str, Any] = {"tools": dicts, **kwargs}
+        if tool_choice is not None:
+            options["tool_choice"] = tool_choice_name(tool_choice, [entry["function"]["name"] for entry in dicts])
+        if parallel_tool_calls is not None:
+            options["parallel_tool_calls"] = parallel_tool_calls
+        if strict is not None:
+            options["strict"] = strict
+        return self.bind(**options)
+
+    def with_structured_output(
+        self,
+        schema: dict[str, Any] | type,
+        *,
+        method: Method = "json_schema",
+        include_raw: bool = False,
+        strict: bool | None = None,
+        **kwargs: Any,
+    ) -> Runnable[LanguageModelInput, Any]:
+        """A model that answers with an object.
+
+        Args:
+            schema: A pydantic class, a typed dictionary, or a JSON schema; a pydantic class gives its instances,
+                anything else dictionaries.
+            method: "json_schema" holds the answer to the schema by a grammar, and says it in the prompt;
+                "function_calling" asks for a tool call; "json_mode" says no more than that JSON is wanted where the
+                schema cannot be held. The first and the last need llguidance.
+            include_raw: Return `{"raw": message, "parsed": object, "parsing_error": error}` and raise nothing.
+            strict: `True` refuses a schema that cannot be held entirely; `False` leaves out what cannot.
+            kwargs: Unknown ones are refused.
+
+        Raises:
+            ValueError: An unknown method or argument.
+        """
+        if kwargs:
+            raise ValueError(f"with_structured_output does not know the arguments {', '.join(sorted(kwargs))}")
+        if method not in ("json_schema", "function_calling", "json_mode"):
+            raise ValueError(f"method must be 'json_schema', 'function_calling' or 'json_mode', got {method!r}")
+        return structured_output(self, schema, method, include_raw, strict)
 
     @property
     def _llm_type(self) -> str:
@@ -404,25 +422,8 @@ class ChatConfKV(BaseChatModel):
 
     @property
     def _identifying_params(self) -> dict[str, Any]:
-        names = (
-            "model",
-            "revision",
-            "dtype",
-            "policy",
-            "budget",
-            "temperature",
-            "top_p",
-            "top_k",
-            "max_tokens",
-            "stop",
-            "seed",
-            "logprobs",
-            "top_logprobs",
-            "trace",
-            "chat_template_kwargs",
-            "sanitize_control_tokens",
-        )
-        params = {name: getattr(self, name) for name in names} | {"kv": None if self.kv is None else repr(self.kv)}
+        params = {name: getattr(self, name) for name in IDENTIFYING}
+        params |= {"device_map": repr(self.device_map), "kv": None if self.kv is None else repr(self.kv)}
         return params if self.engine is None else params | {"engine": self.engine.identity}
 
     def _get_llm_string(self, stop: list[str] | None = None, **kwargs: Any) -> str:
@@ -439,7 +440,7 @@ class ChatConfKV(BaseChatModel):
         max_tokens = kwargs.get("max_tokens", self.max_tokens)
         if max_tokens is not None:
             params["ls_max_tokens"] = max_tokens
-        stops = _merged(self.stop, stop)
+        stops = merged(self.stop, stop)
         if stops:
             params["ls_stop"] = stops
         return params
@@ -448,13 +449,6 @@ class ChatConfKV(BaseChatModel):
         return None if self.engine is not None else model_profile(self.model, self.max_tokens, self.allow_image_urls)
 
     # ---- between LangChain and the engine
-
-    def _engine(self) -> Engine:
-        if self.engine is not None:
-            return self.engine
-        from confkv_agents.engine.registry import get_engine
-
-        return get_engine(self.model, revision=self.revision, dtype=self.dtype, device_map=self.device_map)
 
     def _with_session(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> dict[str, Any]:
         """The call's options with the session's name from its configuration, unless a nearer one is given."""
@@ -473,74 +467,6 @@ class ChatConfKV(BaseChatModel):
             return to_turns(messages, self._access)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(_picture_threads(), to_turns, messages, self._access)
-
-    def _request(self, turns: tuple[Turn, ...], stop: list[str] | None, kwargs: dict[str, Any]) -> Request:
-        from confkv_agents.engine.request import Request
-        from confkv_agents.engine.sampling import SamplingConfig
-
-        options = self._call_options(kwargs)
-        return Request(
-            turns=turns,
-            cache=self._cache_config(),
-            sampling=SamplingConfig(
-                temperature=options["temperature"],
-                top_k=options["top_k"],
-                top_p=options["top_p"],
-                seed=options["seed"],
-            ),
-            max_tokens=options["max_tokens"],
-            stop=tuple(_merged(self.stop, stop)),
-            session=options["session_id"] or _thread_id(),
-            kv_memory=self.kv_memory,
-            timeout=options["timeout"],
-            logprobs=bool(options["logprobs"]),
-            top_logprobs=int(options["top_logprobs"] or 0),
-            trace=bool(options["trace"]),
-            template_vars={**self.chat_template_kwargs, **(kwargs.get("chat_template_kwargs") or {})},
-            sanitize=self.sanitize_control_tokens,
-        )
-
-    def _call_options(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Fields of this model with the call's own values over them."""
-        given = {name: value for name, value in kwargs.items() if name != "stream"}
-        if given.pop("n", 1) not in (None, 1):
-            raise ValueError("ChatConfKV gives one answer per call; n must be 1")
-        if given.pop("model", self.model) != self.model:
-            raise ValueError(f"this ChatConfKV has the weights of {self.model!r} only; make another one per model")
-        unknown = sorted(set(given) - _CALL_OPTIONS)
-        if unknown:
-            raise TypeError(
-                f"ChatConfKV does not know the call options {', '.join(unknown)}; it knows "
-                f"{', '.join(sorted(_CALL_OPTIONS))} and stop"
-            )
-        options = {name: getattr(self, name) for name in _CALL_OPTIONS} | given
-        for name in ("max_tokens", "timeout"):
-            if options[name] is not None and options[name] <= 0:
-                raise ValueError(f"{name} must be above 0, got {options[name]}")
-        return options
-
-    def _cache_config(self) -> CacheConfig:
-        from confkv_agents.cache import CacheConfig
-
-        if self.kv is None:
-            return CacheConfig(policy=self.policy, budget=self.budget)
-        if isinstance(self.kv, dict):
-            return CacheConfig(**self.kv)
-        if not isinstance(self.kv, CacheConfig):
-            raise TypeError(f"kv must be a CacheConfig, got {type(self.kv).__name__}")
-        return self.kv
-
-
-def _merged(first: Sequence[str] | None, second: Sequence[str] | str | None) -> list[str]:
-    more = [second] if isinstance(second, str) else list(second or ())
-    return list(dict.fromkeys([*(first or ()), *more]))
-
-
-def _thread_id() -> str | None:
-    """The conversation's id in a LangGraph run; a context variable, so it is there in streams too."""
-    configurable = ensure_config().get("configurable") or {}
-    thread_id = configurable.get("thread_id")
-    return None if thread_id is None else str(thread_id)
 
 
 @remember

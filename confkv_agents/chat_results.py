@@ -1,15 +1,13 @@
-"""From an engine's results to LangChain's: messages, chunks, usage and response metadata, the model's profile."""
+"""From an engine's results to LangChain's: messages, chunks, usage and response metadata."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.language_models import ModelProfile
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
+from langchain_core.messages.tool import invalid_tool_call, tool_call, tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
 if TYPE_CHECKING:
@@ -22,15 +20,34 @@ def chat_result(model: str, result: Result) -> ChatResult:
     metadata = response_metadata(model, result)
     if result.logprobs:
         metadata["logprobs"] = logprobs_metadata(result.logprobs)
-    message = AIMessage(content=result.text, usage_metadata=usage_metadata(result), response_metadata=metadata)
+    message = AIMessage(
+        content=result.text,
+        tool_calls=[
+            tool_call(name=call.name or "", args=call.arguments, id=call.id)
+            for call in result.tool_calls
+            if call.arguments is not None
+        ],
+        invalid_tool_calls=[
+            invalid_tool_call(name=call.name, args=call.text, id=call.id, error=call.error)
+            for call in result.tool_calls
+            if call.arguments is None
+        ],
+        usage_metadata=usage_metadata(result),
+        response_metadata=metadata,
+    )
     info = {"finish_reason": result.finish_reason}
     return ChatResult(generations=[ChatGeneration(message=message, generation_info=info)])
 
 
 def chat_chunk(model: str, event: Any) -> ChatGenerationChunk | None:
-    """The chunk of a stream for an engine's event: text for a delta, usage and metadata for the result."""
-    from confkv_agents.engine.request import Delta, Result
+    """The chunk of a stream for an engine's event: text or a piece of a call, usage and metadata for the result."""
+    from confkv_agents.engine.request import CallDelta, Delta, Result
 
+    if isinstance(event, CallDelta):
+        metadata = {"logprobs": logprobs_metadata(event.logprobs)} if event.logprobs else {}
+        piece = tool_call_chunk(name=event.name, args=event.text, id=event.id, index=event.index)
+        message = AIMessageChunk(content="", tool_call_chunks=[piece], response_metadata=metadata)
+        return ChatGenerationChunk(message=message)
     if isinstance(event, Delta):
         metadata = {"logprobs": logprobs_metadata(event.logprobs)} if event.logprobs else {}
         return ChatGenerationChunk(message=AIMessageChunk(content=event.text, response_metadata=metadata))
@@ -74,6 +91,8 @@ def response_metadata(model: str, result: Result) -> dict[str, Any]:
         "decode_ms": round(result.decode_ms, 1),
         "tokens_generated": result.tokens_generated,
     }
+    if result.constrained is not None:
+        confkv["constrained"] = result.constrained
     if result.steps:
         confkv["steps"] = [[round(step[0], 4), round(step[1], 2), step[2]] for step in result.steps]
     return {
@@ -91,66 +110,6 @@ def logprobs_metadata(entries: Sequence[Logprob]) -> dict[str, Any]:
     }
 
 
-def model_profile(model: str, max_tokens: int | None, image_urls: bool) -> ModelProfile:
-    """What is known of a model without loading it.
-
-    Args:
-        model: "embedded", a folder or a hub id; only a config.json on this disk is looked at.
-        max_tokens: Most tokens of an answer.
-        image_urls: Whether pictures may be fetched.
-    """
-    profile = ModelProfile(
-        name=model,
-        text_inputs=True,
-        text_outputs=True,
-        image_outputs=False,
-        audio_inputs=False,
-        video_inputs=False,
-        pdf_inputs=False,
-        tool_calling=False,
-        structured_output=False,
-    )
-    config = _model_config(model)
-    if config is None:
-        return profile
-    vision = "vision_config" in config
-    profile["image_inputs"] = profile["image_tool_message"] = vision
-    profile["image_url_inputs"] = vision and image_urls
-    positions = config.get("text_config", config).get("max_position_embeddings")
-    if isinstance(positions, int):
-        profile["max_input_tokens"] = positions - 1
-        profile["max_output_tokens"] = min(max_tokens or positions, positions)
-    return profile
-
-
-def _model_config(model: str) -> dict[str, Any] | None:
-    folder = Path(model).expanduser()
-    if model == "embedded":
-        from confkv_agents.engine.weights import embedded_model
-
-        folder = embedded_model()
-    path = folder / "config.json"
-    if not path.is_file():
-        cached = _cached_config(model)
-        if cached is None:
-            return None
-        path = cached
-    config: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return config
-
-
 def _logprob(entry: Logprob) -> dict[str, Any]:
     data = list(entry.text.encode("utf-8", "replace"))
     return {"token": entry.text, "logprob": entry.logprob, "bytes": data}
-
-
-def _cached_config(model: str) -> Path | None:
-    """The configuration of a hub id that was downloaded before; asks no network."""
-    from huggingface_hub import try_to_load_from_cache
-    from huggingface_hub.errors import HFValidationError
-
-    try:
-        found = try_to_load_from_cache(model, "config.json")
-    except HFValidationError:
-        return None
-    return Path(found) if isinstance(found, str) else None

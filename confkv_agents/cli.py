@@ -25,6 +25,7 @@ try:
 
     from confkv_agents import __version__
     from confkv_agents.errors import ConfigError, ConfKVError
+    from confkv_agents.evaluation import cache_commands
     from confkv_agents.evaluation.bench.commands import bench_app
 except KeyboardInterrupt:  # on a busy machine this takes seconds; `main` answers all later ones
     sys.stderr.write("stopped\n")
@@ -44,6 +45,8 @@ app.add_typer(weights_app, name="weights")
 app.add_typer(browser_app, name="browser")
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(bench_app, name="bench")
+app.command()(cache_commands.plan)
+app.command()(cache_commands.trace)
 
 # Newer versions of typer carry their own copy of click, so its error class is found through typer.
 _UsageProblem: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")

@@ -25,6 +25,10 @@ class WeightsMissingError(ModelNotFoundError):
     """The embedded model's weights have not been fetched yet."""
 
 
+class TextsMissingError(ConfKVError):
+    """Texts for benchmarks could not be fetched."""
+
+
 class UnsupportedModelError(ModelError):
     """The model's family, attention or library version is not supported."""
 

@@ -127,11 +127,14 @@ def _assistant_parts(message: AIMessage) -> tuple[Part, ...]:
 
 
 def _tool_calls(message: AIMessage, where: str) -> tuple[dict[str, Any], ...]:
+    """The calls of an assistant message; the arguments of an invalid one are text."""
     calls: list[dict[str, Any]] = []
     for call in message.tool_calls:
         if not isinstance(call["args"], dict):
             raise PromptError(f"{where} has a tool call whose arguments are no object: {call['name']!r}")
         calls.append({"name": call["name"], "arguments": call["args"], "id": call.get("id")})
+    for wrong in message.invalid_tool_calls:
+        calls.append({"name": wrong["name"] or "", "arguments": wrong["args"] or "", "id": wrong.get("id")})
     return tuple(calls)
 
 
@@ -142,7 +145,7 @@ def _tool_names(messages: Sequence[BaseMessage]) -> dict[str, str]:
         for message in messages
         if isinstance(message, AIMessage)
         for call in message.tool_calls
-        if call.get("id")
+        if call.get("id") and call["name"]
     }
 
 

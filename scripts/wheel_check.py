@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 NEEDED = (
     "confkv_agents/_data/agents/oracle.py",
     "confkv_agents/_data/agents/react.py",
+    "confkv_agents/_data/envs/classifieds/site.py",
     "confkv_agents/_data/envs/shop/site.py",
     "confkv_agents/py.typed",
 )

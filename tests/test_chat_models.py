@@ -353,11 +353,6 @@ def test_tracing_parameters(model: ChatConfKV) -> None:
     assert "engine" not in repr(model)
 
 
-def test_tool_calling_is_refused_by_the_base_class_until_it_is_there(model: ChatConfKV) -> None:
-    with pytest.raises(NotImplementedError):
-        model.bind_tools([parse_bytes])
-
-
 def test_a_loaded_model_can_be_used() -> None:
     loaded = tiny_llama()
     model = ChatConfKV.from_model(loaded.model, loaded.tokenizer, max_tokens=3)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -15,9 +15,14 @@ from confkv_agents.cache.cold import Cold
 from confkv_agents.cache.policies import Policy
 from confkv_agents.cache.promotion import promote
 from confkv_agents.cache.quantize import pair_amplitude
+from confkv_agents.cache.segments import Segments
 from confkv_agents.cache.selection import first_true, lowest, rank_keys
 from confkv_agents.cache.stores import ALL, Stores
 from confkv_agents.cache.tiers import MASKED, DenseTier, Tier, blocks_of
+from confkv_agents.cache.transfer import on_device
+
+if TYPE_CHECKING:
+    from confkv_agents.cache.tracing import Tally
 
 LONGEST_FREE_LIST = 256
 
@@ -30,21 +35,25 @@ class BoundedBank(Bank):
     takes a free slot, and an eviction frees `policy.slack` slots ahead.
 
     Which tokens stay is decided on the device, per row and from exact counts, so that a row alone and the same row in
-    a padded batch choose alike. Counts on the host say when to look; between two evictions they are upper bounds.
+    a padded batch choose alike. Counts on the host say when to look, so that a decoding step needs no answer from the
+    device: padding is counted while a prompt is read, and a token masked out later only makes them upper bounds.
     """
 
-    def __init__(self, like: torch.Tensor, layers: int, policy: Policy) -> None:
+    def __init__(self, like: torch.Tensor, layers: int, policy: Policy, segments: Segments | None = None) -> None:
         super().__init__(like, layers)
-        self.policy = policy
+        self.policy, self.segments = policy, segments
         carried = [name for name, used in (("mass", policy.needs_mass), ("probe", policy.probe > 0)) if used]
         self.stores = Stores(like, layers, with_int8=policy.int8_share > 0, carried=carried)
         self.cold = Cold(like, layers) if policy.recall != "off" else None
         self._recalling: list[bool] = []
+        self.tally: Tally | None = None
         self.first_real: torch.Tensor | None = None
         none = np.zeros((layers, self.rows), dtype=np.int64)
         self.full_limit, self.int8_limit = none, none
         self.full_count, self.int8_count = none.copy(), none.copy()
         self.staged = 0
+        self.arrived: Slots = np.zeros(self.rows, dtype=np.int64)
+        self._real_counts: dict[int, Slots] = {}
         self.free: torch.Tensor | None = None
         self.cursor = 0
         self.amplitude_known = torch.zeros(layers, self.rows, 1, 1, dtype=torch.bool, device=self.device)
@@ -71,7 +80,7 @@ class BoundedBank(Bank):
 
     def stored(self) -> Slots:
         """Full tier and buffer, plus the int8 tier at its cost."""
-        return self.full_count + self.staged + np.ceil(self.int8_count * self.int8_cost).astype(np.int64)
+        return self.full_count + self.arrived + np.ceil(self.int8_count * self.int8_cost).astype(np.int64)
 
     def tensors(self) -> list[torch.Tensor]:
         """Stores of all layers, the slot table and the list of free slots."""
@@ -166,18 +175,23 @@ class BoundedBank(Bank):
     ) -> torch.Tensor:
         stop = start + keys.shape[-2]
         real = None if padding is None else padding[:, start:stop].to(self.device)
-        tiers = [*self.stores.tiers(layer), DenseTier(keys, values, None)]
+        tiers = [*self._with_cold(layer, self.stores.tiers(layer)), DenseTier(keys, values, None)]
         bias = self.own_bias(start, stop, padding)
-        result = attend(query, tiers, heads, own_bias=bias, query_weight=self._query_weights(stop - start, real))
+        weight = self._query_weights(stop - start, real)
+        result = attend(query, tiers, heads, own_bias=bias, query_weight=weight)
+        drawn = list(result.mass)
+        if self._recalling and weight is not None:
+            self._note_drawn(layer, drawn[:-1], weight.sum(-1).clamp_min(1e-6)[:, None, None])
+            del drawn[-2]
         self._stage(layer, keys, values, real, start)
         table = self.stores.table
         if table.mass is not None:
             count = torch.full((self.rows,), stop - start, device=self.device) if real is None else real.sum(-1)
             table.mass[layer].mul_(torch.pow(self.policy.decay, count).view(-1, 1, 1))
             regions = ("full", "int8", "buffer") if self.stores.int8 else ("full", "buffer")
-            for region, drawn in zip(regions, result.mass, strict=True):
+            for region, each in zip(regions, drawn, strict=True):
                 begin = table.regions.columns(region).start
-                table.mass[layer, ..., begin : begin + drawn.shape[-1]] += drawn
+                table.mass[layer, ..., begin : begin + each.shape[-1]] += each
         return result.output
 
     def _stage(
@@ -197,7 +211,15 @@ class BoundedBank(Bank):
         if real is not None:
             table.position[layer, ..., span].masked_fill_(~real[:, None, :], -1)
             table.bias[layer, ..., span].masked_fill_(~real[:, None, :], MASKED)
-        self.staged = length
+        self.staged, self.arrived = length, self._count_real(real, start, length)
+
+    def _count_real(self, real: torch.Tensor | None, start: int, length: int) -> Slots:
+        """Return how many tokens of a chunk are no padding, by row; asked once per chunk, while reading only."""
+        if real is None:
+            return np.full(self.rows, length, dtype=np.int64)
+        if start not in self._real_counts:
+            self._real_counts[start] = np.array(real.sum(-1).tolist(), dtype=np.int64)
+        return self._real_counts[start]
 
     def look(
         self, layer: int, query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, heads: Heads
@@ -242,6 +264,7 @@ class BoundedBank(Bank):
     def end(self) -> None:
         """Bring back to the hot tiers what a recall looked at, and close the cold tier."""
         super().end()
+        self._real_counts.clear()
         if self._recalling and self.cold is not None and len(self.cold.drawn) == self.layers:
             promote(self)
         self._recalling = []
@@ -252,17 +275,19 @@ class BoundedBank(Bank):
     def _with_cold(self, layer: int, tiers: list[Tier]) -> list[Tier]:
         if not self._recalling or self.cold is None:
             return tiers
+        if self.tally is not None:
+            self.tally.recalled = True
         table = self.stores.table
         hot = table.position[layer, ..., : table.regions.total]
-        rows = None if all(self._recalling) else torch.tensor(self._recalling, device=self.device)
+        rows = None if all(self._recalling) else on_device(self._recalling, self.device)
         bias = self.cold.bias(layer, hot, rows)
         return [*tiers, self.cold.tier(layer, self.stores.int8[layer].amplitude, bias)]
 
-    def _note_drawn(self, layer: int, mass: Sequence[torch.Tensor], share: float) -> None:
-        """Keep what the cold tier drew, the last of `mass`, as weight per query."""
+    def _note_drawn(self, layer: int, mass: Sequence[torch.Tensor], share: float | torch.Tensor) -> None:
+        """Keep what the cold tier drew, the last of `mass`, as weight per query; `share` is all queries' weight."""
         if self._recalling and self.cold is not None:
             self.cold.drawn[layer] = mass[-1] / share
-            self.cold.kept[layer] = torch.stack([hot.sum(-1) for hot in mass[:-1]]).sum(0) / share
+            self.cold.kept[layer] = torch.stack([hot.sum(-1, keepdim=True) for hot in mass[:-1]]).sum(0) / share
 
     def _mirror(self, part: slice, seen: int) -> None:
         """Code the tokens that came since the last time into the cold tier; they are all hot still."""
@@ -343,11 +368,17 @@ class BoundedBank(Bank):
         stores = self.stores
         if self.cold is not None:
             self._mirror(part, seen)
-        arrived = self.full_count[part] + self.staged
+        arrived = self.full_count[part] + self.arrived
+        target = self.full_limit[part]
+        if spare:
+            due = (arrived + 1 > target) | (self.int8_count[part] > self.int8_limit[part])
+            target = np.where(due, target - spare, target)
         leaves = max(0, int((arrived - self.full_limit[part]).max()) + spare)
         limits = self.full_limit[part], self.int8_limit[part]
         stores.grow(part, arrived, self.int8_count[part] + leaves, *limits)
-        leaving, evicted = self._choose(part, seen, spare)
+        leaving, evicted = self._choose(part, seen, target)
+        if self.tally is not None:
+            self.tally.left(evicted, leaving & ~evicted, stores.table.position[part, ..., :-1], self.segments)
         stores.table.clear(part, evicted)
         if stores.int8 and leaves:
             coding = leaving & ~evicted
@@ -356,51 +387,46 @@ class BoundedBank(Bank):
             stores.move(part, "buffer", "int8", coding, min(leaves, self.staged))
         staying = stores.table.position[part][..., : stores.table.regions.total] >= 0
         stores.move(part, "buffer", "full", staying, min(self.staged, stores.table.regions.full))
-        self._count(part, arrived, spare)
+        self._count(part, arrived, target)
         if not self._calibrated:  # a row that has coded tokens has its amplitudes
             self._calibrated = bool((self.int8_count > 0).all())
         if leaves:
             self.last_eviction = max(self.last_eviction, seen)
         if part == ALL:
             self.staged, self.free = 0, None
+            self.arrived = np.zeros(self.rows, dtype=np.int64)
             need_full = np.maximum(self.full_limit, self.full_count)
             stores.shrink(need_full, np.maximum(self.int8_limit, self.int8_count))
 
-    def _choose(self, part: slice, seen: int, spare: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return who leaves full precision and who leaves altogether, both `[l, B, H, S]` bool."""
+    def _choose(self, part: slice, seen: int, target: Slots) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return who leaves full precision and who leaves altogether, both `[l, B, H, S]` bool.
+
+        Args:
+            part: Layers.
+            seen: Tokens fed so far.
+            target: `[l, rows]` slots of full precision to come down to.
+        """
         table, regions = self.stores.table, self.stores.table.regions
         position = table.position[part, ..., : regions.total]
         carried = {name: figure[part, ..., : regions.total] for name, figure in table.carried.items()}
-        keys = rank_keys(self.policy, position, carried, seen, self.first_real)
+        keys = rank_keys(self.policy, position, carried, seen, self.first_real, self.segments)
         live = position >= 0
         coded = torch.zeros_like(live)
         coded[..., regions.columns("int8")] = True
         front, pool = live & ~coded, live & coded
-        full_limit = torch.as_tensor(self.full_limit[part], device=self.device)[:, :, None, None]
-        int8_limit = torch.as_tensor(self.int8_limit[part], device=self.device)[:, :, None, None]
-        in_front = front.sum(-1, keepdim=True)
-        if spare:
-            due = (in_front + 1 > full_limit) | (pool.sum(-1, keepdim=True) > int8_limit)
-            full_limit = torch.where(due, full_limit - spare, full_limit)
-        leaving = lowest(keys, front, in_front - full_limit)
+        full_limit = on_device(target, self.device)[:, :, None, None]
+        int8_limit = on_device(self.int8_limit[part], self.device)[:, :, None, None]
+        leaving = lowest(keys, front, front.sum(-1, keepdim=True) - full_limit)
         if not self.stores.int8:
             return leaving, leaving
         pool = pool | leaving
         return leaving, lowest(keys, pool, pool.sum(-1, keepdim=True) - int8_limit)
 
-    def _count(self, part: slice, arrived: Slots, spare: int) -> None:
-        """Follow on the host what `settle` did on the device; with padding the host has to ask."""
+    def _count(self, part: slice, arrived: Slots, target: Slots) -> None:
+        """Follow on the host what `settle` did on the device."""
         full, int8 = self.full_count.copy(), self.int8_count.copy()
-        if self.first_real is not None:
-            full[part], int8[part] = self.stores.live("full", part), self.stores.live("int8", part)
-        else:
-            limit, coded_limit = self.full_limit[part], self.int8_limit[part]
-            if spare:
-                due = (arrived + 1 > limit) | (int8[part] > coded_limit)
-                limit = np.where(due, limit - spare, limit)
-            leaves = np.maximum(arrived - limit, 0)
-            full[part] = arrived - leaves
-            int8[part] = np.minimum(int8[part] + leaves, coded_limit)
+        full[part] = np.minimum(arrived, target)
+        int8[part] = np.minimum(int8[part] + arrived - full[part], self.int8_limit[part])
         self.full_count, self.int8_count = full, int8
 
     def _list_free(self) -> None:
@@ -473,6 +499,7 @@ class BoundedBank(Bank):
         chosen = rows.tolist()
         for name in ("full_limit", "int8_limit", "full_count", "int8_count"):
             setattr(self, name, getattr(self, name)[:, chosen])
+        self.arrived = self.arrived[chosen]
         self.rows = len(chosen)
 
     def truncate(self, layers: int) -> None:

@@ -21,6 +21,9 @@ from confkv_agents.cache.gate import RecallGate
 from confkv_agents.cache.layer import ConfKVLayer
 from confkv_agents.cache.policies import POLICIES
 from confkv_agents.cache.processor import ConfidenceProcessor
+from confkv_agents.cache.segments import SegmentKind, Segments
+from confkv_agents.cache.trace import TraceSink
+from confkv_agents.cache.tracing import StepTracer
 from confkv_agents.cache.usage import CacheUsage, held_bytes, token_bytes
 from confkv_agents.errors import CacheStateError, UnsupportedModelError
 
@@ -34,6 +37,9 @@ class ConfKVCache(Cache):
 
     Raises:
         UnsupportedModelError: If a layer is neither full nor sliding attention.
+
+    Attributes:
+        trace: Set to a `Trace`, it is told of every step from then on; None costs nothing.
 
     The model must have been prepared once with `attach(model)`. Pass the cache as `cache=` to the model or to
     `generate`; `logits_processors()` lets the budget follow confidence there. Absolute positions are kept, so a
@@ -72,10 +78,13 @@ class ConfKVCache(Cache):
         self._length, self._new = 0, True
         self._peak = 0
         self._looking = False
+        self.segments = Segments(self.config.image_floor) if self.policy.segments else None
         self._gate = RecallGate(self.config, self.policy.recall)
         self._recall: list[bool] = []
-        self._decided = False
+        self._recall_all = self._decided = False
         self.decoded_steps = self.recalled_steps = 0
+        self.trace: TraceSink | None = None
+        self._tracer = StepTracer()
 
     # ------------------------------------------------------------------ one forward
 
@@ -116,6 +125,7 @@ class ConfKVCache(Cache):
         assert found is not None
         bank, number = found
         if self._looking:
+            self._tracer.tokens = keys.shape[-2]
             return bank.look(number, query, keys, values, heads)
         output = bank.attend(number, query, keys, values, padding, heads)
         self._waiting.discard(layer.index)
@@ -123,7 +133,11 @@ class ConfKVCache(Cache):
             for each, _ in self._banks:
                 each.end()
             self._peak = max(self._peak, self.nbytes)
+            self._tracer.end(self, "decode" if self._length == 1 else "read", self._all_banks())
         return output
+
+    def _all_banks(self) -> list[Bank]:
+        return [bank for bank, _ in self._banks]
 
     def _take_back(self) -> None:
         """Forget the tokens of a forward that its first layer refused, if no other layer has taken them yet."""
@@ -139,11 +153,12 @@ class ConfKVCache(Cache):
         if self.seen == 0 or length > 1:
             self._schedule.start(rows)
         slots = self._schedule.slots()
+        self._tracer.begin(self, length, self._all_banks())
         for bank, first in self._banks:
             bank.begin(length, slots[first : first + bank.layers])
             bank.finish(length)
-            bank.open_cold(self._recall if length == 1 else [])
-        self._recall = []
+            bank.open_cold([True] * rows if self._recall_all else self._recall if length == 1 else [])
+        self._recall, self._recall_all = [], False
         self._length, self._new = length, not self._banks
         self.seen += length
         self._waiting = set(self._full)
@@ -157,7 +172,8 @@ class ConfKVCache(Cache):
         layers = len(self._full) - first
         bank: Bank = GrowingBank(keys, layers)
         if self.policy.bounded:
-            bank = BoundedBank(keys, layers, self.policy)
+            bank = BoundedBank(keys, layers, self.policy, self.segments)
+        self._tracer.watch(bank)
         bank.begin(self._length, self._schedule.slots()[first : first + layers])
         bank.finish(self._length)
         self._banks.append((bank, first))
@@ -168,6 +184,23 @@ class ConfKVCache(Cache):
             if first <= number < first + bank.layers:
                 return bank, number - first
         return None
+
+    # ------------------------------------------------------------------ segments
+
+    def segment(self, kind: SegmentKind, *, start: int | None = None, grid: tuple[int, int] | None = None) -> None:
+        """Say what the tokens from here on are, until the next call; all rows alike. Not every policy uses it.
+
+        Args:
+            kind: "pinned" (system prompt, task), "observation" (a page, a tool's result), "image" (a picture in an
+                observation), "own" (the model's own turn) or "text".
+            start: Position of the first of them; by default the next one to be fed.
+            grid: For "image": rows and columns of patches, if its tokens are the patches row by row.
+
+        Raises:
+            ConfigError: The kind is unknown, a grid is no grid, or the segment begins before the last one.
+        """
+        if self.segments is not None:
+            self.segments.begin(kind, self.seen if start is None else start, grid)
 
     # ------------------------------------------------------------------ looking ahead
 
@@ -180,6 +213,13 @@ class ConfKVCache(Cache):
     def wants_recall(self) -> bool:
         """Whether a new turn should look at what was evicted before it is read; see `looking_ahead`."""
         return self.wants_probe and self._mirrored and not self._waiting
+
+    def recall_next(self) -> None:
+        """Let the next forward look at the cold tier too, whatever its length; without a cold tier nothing changes.
+
+        A reader asks for it before a prompt's last chunk: what is asked stands there, and may be about anything.
+        """
+        self._recall_all = self.policy.recall != "off"
 
     @contextlib.contextmanager
     def looking_ahead(self, *, recall: bool = False) -> Iterator[None]:
@@ -201,6 +241,7 @@ class ConfKVCache(Cache):
         sliding = {index: layer for index, layer in enumerate(self.layers) if not isinstance(layer, ConfKVLayer)}
         self.layers = [layer if index not in sliding else copy.copy(layer) for index, layer in enumerate(self.layers)]
         self._looking = True
+        self._tracer.begin(self, 0, self._all_banks())
         for bank, _ in self._banks:
             bank.open_cold([recall] * bank.rows)
         try:
@@ -210,6 +251,7 @@ class ConfKVCache(Cache):
             self.layers = [sliding.get(index, layer) for index, layer in enumerate(self.layers)]
             for bank, _ in self._banks:
                 bank.end()
+            self._tracer.end(self, "probe", self._all_banks())
 
     # ------------------------------------------------------------------ confidence
 
@@ -231,6 +273,7 @@ class ConfKVCache(Cache):
         if not self._decided:
             self._recall = self._decide(values)
         self._decided = False
+        self._tracer.observed(self, values, self._confidence)
         return self._confidence
 
     def should_recall(self, values: Sequence[float]) -> bool:
@@ -260,6 +303,7 @@ class ConfKVCache(Cache):
         for bank, _ in self._banks:
             bank.retract()
         self.seen -= 1
+        self._tracer.again()
         yield
         if self.seen != before:
             raise CacheStateError(f"the last token was to be fed once more, but {self.seen - before + 1} were fed")
@@ -326,6 +370,11 @@ class ConfKVCache(Cache):
 
     # ------------------------------------------------------------------ sessions
 
+    @property
+    def keeps_everything(self) -> bool:
+        """Whether nothing is ever evicted, by the policy or by a sliding layer, so that any rollback is possible."""
+        return not self.policy.bounded and len(self._full) == len(self.layers)
+
     def can_crop_to(self, length: int) -> bool:
         """Whether `crop_to(length)` is possible: nothing the first `length` tokens need has been evicted."""
         if len(self._full) < len(self.layers) and length != self.seen:
@@ -345,12 +394,23 @@ class ConfKVCache(Cache):
             )
         for bank, _ in self._banks:
             bank.crop_to(length)
+        if self.segments is not None:
+            self.segments.crop_to(length)
         self.seen, self._waiting = length, set()
 
     def crop(self, tokens_to_remove: int) -> None:
-        """Transformers' form of `crop_to`: the number of tokens to take off the end."""
+        """Transformers' form of `crop_to`: minus the number of tokens to take off the end.
+
+        Raises:
+            CacheStateError: If it is positive (which once meant the length to keep), or `can_crop_to` says no.
+        """
+        if tokens_to_remove > 0:
+            raise CacheStateError(
+                f"crop({tokens_to_remove}) is not clear; pass -{tokens_to_remove} to take that many tokens off the "
+                f"end, or call crop_to({tokens_to_remove}) to keep that many"
+            )
         if tokens_to_remove:
-            self.crop_to(self.seen - abs(tokens_to_remove))
+            self.crop_to(self.seen + tokens_to_remove)
 
     def fork(self) -> ConfKVCache:
         """Return an independent copy; its size is bounded by the budget."""
@@ -369,6 +429,7 @@ class ConfKVCache(Cache):
         """Give back the reading buffer, as at the end of a turn."""
         for bank, _ in self._banks:
             bank.release_buffers()
+        self._tracer.settled(self, self._all_banks())
 
     def reset(self) -> None:
         """Forget everything, as if new."""
@@ -376,7 +437,9 @@ class ConfKVCache(Cache):
         self._schedule = BudgetSchedule(self.policy, len(self._full))
         self._smoother.reset()
         self._gate = RecallGate(self.config, self.policy.recall)
-        self._recall, self._decided = [], False
+        self._recall, self._recall_all, self._decided = [], False, False
+        if self.segments is not None:
+            self.segments.crop_to(0)
         self.decoded_steps = self.recalled_steps = 0
         self._confidence, self._waiting = [], set()
         self._length, self._new, self._peak = 0, True, 0
@@ -408,6 +471,7 @@ class ConfKVCache(Cache):
                 tensors |= {f"sliding.{index}.keys": layer.keys, f"sliding.{index}.values": layer.values}
                 sliding[str(index)] = layer.cumulative_length
         values = {"seen": self.seen, "peak": self._peak, "means": self._schedule.means, "sliding": sliding}
+        values["segments"] = [] if self.segments is None else self.segments.state()
         values |= {"gate": self._gate.state(), "steps": [self.decoded_steps, self.recalled_steps]}
         return tensors, {**values, "banks": banks, "smoothed": self._smoother.values, "layers": len(self.layers)}
 
@@ -427,7 +491,7 @@ class ConfKVCache(Cache):
             like = torch.empty(shape, dtype=getattr(torch, each["dtype"].removeprefix("torch.")), device=device)
             bank: Bank = GrowingBank(like, each["layers"])
             if self.policy.bounded:
-                bank = BoundedBank(like, each["layers"], self.policy)
+                bank = BoundedBank(like, each["layers"], self.policy, self.segments)
             bank.restore(own, each["values"])
             self._banks.append((bank, each["first"]))
         for index, length in values["sliding"].items():
@@ -437,6 +501,8 @@ class ConfKVCache(Cache):
             layer.keys, layer.values = tensors[f"sliding.{index}.keys"], tensors[f"sliding.{index}.values"]
             layer.cumulative_length = length
         self.seen, self._peak = values["seen"], values["peak"]
+        if self.segments is not None:
+            self.segments.restore(values["segments"])
         self._gate.restore(values["gate"])
         self.decoded_steps, self.recalled_steps = values["steps"]
         self._schedule.means = list(values["means"])

@@ -33,7 +33,7 @@ class Cold:
     Attributes:
         counts: Tokens mirrored, by layer.
         drawn: Weight that the last recall gave each mirrored token, `[B, Hkv, n]` by layer, until it is promoted.
-        kept: Weight that it gave all hot tokens together, `[B, Hkv]` by layer.
+        kept: Weight that it gave all hot tokens together, `[B, Hkv, 1]` by layer.
     """
 
     def __init__(self, like: torch.Tensor, layers: int) -> None:

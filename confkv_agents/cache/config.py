@@ -49,6 +49,9 @@ class CacheConfig:
             it is open for the next step.
         promote: Most tokens per layer and KV head that one recall brings back to the hot tiers.
         grace: Newest tokens after the window that rank at least as the average token.
+        segments: Whether ranks follow what the session says of its tokens (see `ConfKVCache.segment`). Default: yes
+            for confkv, no otherwise.
+        image_floor: Tokens per picture, layer and KV head that leave after everything else, with segments.
         group: How the mass of the query heads that share a KV head becomes one figure: "mean" or "max".
     """
 
@@ -75,6 +78,8 @@ class CacheConfig:
     recall_again: bool = True
     promote: int = 64
     grace: int | None = None
+    segments: bool | None = None
+    image_floor: int = 8
     group: Literal["mean", "max"] = "mean"
 
     def __post_init__(self) -> None:
@@ -93,6 +98,7 @@ class CacheConfig:
         self._at_least("probe", self.probe, 0)
         self._at_least("promote", self.promote, 1)
         self._at_least("grace", self.grace, 0)
+        self._at_least("image_floor", self.image_floor, 0)
         self._within("recall_share", self.recall_share, 0.0, 1.0)
         self._within("probe_weight", self.probe_weight, 0.0, 1e6)
         self._within("int8_share", self.int8_share, 0.0, 1.0)

@@ -19,6 +19,10 @@ class LayerOwner(Protocol):
 
     seen: int
 
+    @property
+    def keeps_everything(self) -> bool:
+        """Whether nothing is ever evicted."""
+
     def arrive(self, layer: ConfKVLayer, keys: torch.Tensor) -> None:
         """Note that a layer got new tokens."""
 
@@ -38,7 +42,6 @@ class ConfKVLayer(CacheLayerMixin):
     """One full-attention layer: hands the attention function a handle and keeps the tokens in its cache's bank."""
 
     is_compileable = False
-    is_croppable = False
     supports_early_init = False
     is_sliding = False
 
@@ -58,6 +61,11 @@ class ConfKVLayer(CacheLayerMixin):
         if cache is None:
             raise CacheStateError("the cache of this layer is gone; keep a reference to it while its model runs")
         return cache
+
+    @property
+    def is_croppable(self) -> bool:  # type: ignore[override]
+        """Whether tokens can be taken off the end at any time, as assisted decoding wants it."""
+        return self.cache.keeps_everything
 
     def lazy_initialization(self, key_states: torch.Tensor, value_states: torch.Tensor) -> None:
         """Storage is made by the cache, when the first tokens of a bank come."""
@@ -101,6 +109,10 @@ class ConfKVLayer(CacheLayerMixin):
     def get_max_length(self) -> int:
         """Return -1: a budget bounds memory, not length."""
         return -1
+
+    def offload(self) -> None:
+        """Refuse: a budget keeps memory small; moving it away each step is another cache's way."""
+        raise CacheStateError("this cache is not moved to the host layer by layer; use a smaller budget instead")
 
     def reset(self) -> None:
         """Forget everything; the cache resets its banks."""

@@ -10,6 +10,7 @@ from confkv_agents.cache.cold import put_codes
 from confkv_agents.cache.selection import OWN_PART, first_true, lowest, rank_keys
 from confkv_agents.cache.stores import ALL
 from confkv_agents.cache.tiers import MASKED
+from confkv_agents.cache.transfer import on_device
 
 if TYPE_CHECKING:
     from confkv_agents.cache.bounded import BoundedBank
@@ -24,7 +25,7 @@ def promote(bank: BoundedBank) -> None:
     """
     cold, stores, policy = bank.cold, bank.stores, bank.policy
     assert cold is not None
-    limit = torch.as_tensor(bank.int8_limit, device=bank.device)[:, :, None, None]
+    limit = on_device(bank.int8_limit, bank.device)[:, :, None, None]
     most = min(policy.config.promote, cold.counts[0], int(bank.int8_limit.max()) // 2)
     if most <= 0:
         return
@@ -35,18 +36,21 @@ def promote(bank: BoundedBank) -> None:
     live = position >= 0
     weight = torch.stack([cold.drawn[layer] for layer in range(bank.layers)])
     kept = torch.stack([cold.kept[layer] for layer in range(bank.layers)])
-    mean = kept[..., None] / live.sum(-1, keepdim=True).clamp_min(1)
+    mean = kept / live.sum(-1, keepdim=True).clamp_min(1)
     index, real = _choose(weight, _hidden(bank, weight.shape[-1]), mean, policy.span, most)
     real = real & (torch.arange(most, device=bank.device) < limit // 2)
 
     carried = {name: figure[..., :total] for name, figure in table.carried.items()}
-    keys = rank_keys(policy, position, carried, bank.seen, bank.first_real)
+    keys = rank_keys(policy, position, carried, bank.seen, bank.first_real, bank.segments)
     pool = torch.zeros_like(live)
     pool[..., regions.columns("int8")] = True
     pool = pool & live
-    table.clear(ALL, lowest(keys, pool, real.sum(-1, keepdim=True) + pool.sum(-1, keepdim=True) - limit))
+    out = lowest(keys, pool, real.sum(-1, keepdim=True) + pool.sum(-1, keepdim=True) - limit)
+    table.clear(ALL, out)
     slots, room = first_true(stores.free("int8"), most)
     real = real & room
+    if bank.tally is not None:
+        bank.tally.swapped(out, real, position, bank.segments)
 
     drawn = weight.gather(-1, index)
     age = (bank.seen - index).clamp_min(1)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import torch
 
 from confkv_agents.cache.policies import Policy, SlotView
+from confkv_agents.cache.segments import Segments
 
 INFINITY = float("inf")
 OWN_PART = 1e-3
@@ -18,6 +19,7 @@ def rank_keys(
     carried: Mapping[str, torch.Tensor],
     seen: int,
     first_real: torch.Tensor | None,
+    segments: Segments | None = None,
 ) -> torch.Tensor:
     """Return `[L, B, H, S]` keys by which slots are kept: higher stays longer.
 
@@ -29,12 +31,15 @@ def rank_keys(
         carried: Figures like `position`: "mass" and "probe", where the policy needs them.
         seen: Tokens fed so far.
         first_real: `[B]` position of each row's first real token; None means 0.
+        segments: What the session says of its tokens, if the policy uses it.
     """
     live = position >= 0
     age = (seen - position).clamp_min(1)
     score = policy.score(SlotView(position, age, carried.get("mass"), carried.get("probe")))
     score = score.masked_fill(~live, -INFINITY)
-    if policy.span > 1:
+    if segments is not None and segments.all:
+        score = segments.weigh(score, position, lambda each: pool_spans(each, position, policy.span), policy.span)
+    elif policy.span > 1:
         score = pool_spans(score, position, policy.span)
     start = 0 if first_real is None else first_real.view(1, -1, 1, 1)
     protected = (position >= seen - policy.window) | (position - start < policy.config.sinks)

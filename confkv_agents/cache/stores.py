@@ -10,6 +10,7 @@ from confkv_agents.cache.budget import Slots
 from confkv_agents.cache.selection import first_true
 from confkv_agents.cache.slots import Regions, SlotTable
 from confkv_agents.cache.tiers import BLOCK, DenseStore, DenseTier, Int8Store, Int8Tier, Tier, blocks_of
+from confkv_agents.cache.transfer import on_device
 
 ALL = slice(None)
 
@@ -71,7 +72,7 @@ class Stores:
     def free(self, region: str, part: slice = ALL) -> torch.Tensor:
         """Return `[l, B, H, width]` marks of the free slots of a region; a store's last slot is never free."""
         empty = self.table.position[part][..., self.table.regions.columns(region)] < 0
-        caps = torch.tensor(self.caps(region, part), device=self.device).view(-1, 1, 1, 1)
+        caps = on_device(self.caps(region, part), self.device).view(-1, 1, 1, 1)
         return empty & (torch.arange(empty.shape[-1], device=self.device) < caps - 1)
 
     def move(self, part: slice, source: str, target: str, chosen: torch.Tensor, most: int) -> None:

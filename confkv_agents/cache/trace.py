@@ -81,6 +81,9 @@ class TraceSink(Protocol):
     def add(self, record: StepTrace) -> None:
         """Take the record of a step that has just ended."""
 
+    def amend(self, record: StepTrace) -> None:
+        """Take this record in the place of the last one: more is known of that step now."""
+
 
 class Trace:
     """Records in memory.
@@ -104,6 +107,10 @@ class Trace:
     def add(self, record: StepTrace) -> None:
         """Keep the record of a step."""
         self.records.append(record)
+
+    def amend(self, record: StepTrace) -> None:
+        """Keep this record in the place of the last one."""
+        self.records[-1:] = [record]
 
     def extend(self, records: Iterable[StepTrace]) -> None:
         """Keep several."""
@@ -141,7 +148,9 @@ class Trace:
 
 
 class TraceFile:
-    """Records that go to a file one by one, each line whole when the next one comes; a context manager.
+    """Records that go to a file one by one, each as soon as the next one comes; a context manager.
+
+    The last record is held back until `close`, since more may become known of that step.
 
     Args:
         path: The file; one that exists is replaced.
@@ -162,23 +171,40 @@ class TraceFile:
             self._stream = self.path.open("w", encoding="utf-8", buffering=1)
         except OSError as error:
             raise TraceError(f"cannot write {self.path}: {error.strerror or error}") from error
+        self._last: StepTrace | None = None
         self._put(header)
 
     def add(self, record: StepTrace) -> None:
         """Append the record of a step."""
-        self._put(_line(record))
+        self._flush()
+        self._hold(record)
+
+    def amend(self, record: StepTrace) -> None:
+        """Hold this record in the place of the last one."""
+        self._hold(record)
 
     def close(self) -> None:
-        """Close the file; more than once is no error."""
-        self._stream.close()
+        """Write the last record and close the file; more than once is no error."""
+        try:
+            self._flush()
+        finally:
+            self._stream.close()
+
+    def _flush(self) -> None:
+        if self._last is not None:
+            record, self._last = self._last, None
+            self._put(_line(record))
+
+    def _hold(self, record: StepTrace) -> None:
+        if self._stream.closed:
+            raise TraceError(f"{self.path} was closed; open another TraceFile to go on tracing")
+        self._last = record
 
     def _put(self, line: str) -> None:
         try:
             self._stream.write(line)
         except OSError as error:
             raise TraceError(f"cannot write {self.path}: {error.strerror or error}") from error
-        except ValueError:
-            raise TraceError(f"{self.path} was closed; open another TraceFile to go on tracing") from None
 
     def __enter__(self) -> TraceFile:
         return self

@@ -11,14 +11,14 @@ import torch
 
 from confkv_agents.engine.constraint import Constraint, Opening
 from confkv_agents.engine.conversation import chain_hashes
-from confkv_agents.engine.grammar import Grammar, guidance_installed, require_guidance
+from confkv_agents.engine.grammar import Grammar, marks_of, require_guidance
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.request import CallDelta, Delta, FinishReason, Request
 from confkv_agents.engine.sampling import Logprob, logprob_of
 from confkv_agents.engine.text import Detokenizer, StopStrings
 from confkv_agents.engine.tool_grammar import answer_grammar, opening
 from confkv_agents.engine.tool_parsing import CallPiece, ToolCallParser
-from confkv_agents.engine.tools import MARKERS, ToolCall, ToolUse, call_id
+from confkv_agents.engine.tools import MARKERS, ToolCall, ToolUse, call_id, guidance_installed
 from confkv_agents.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -152,21 +152,19 @@ class Answer:
     def _constrain(self, encoder: PromptEncoder, special: dict[str, int]) -> None:
         request = self._request
         use = request.tools or ToolUse()
+        if request.grammar is not None and (request.schema is not None or use.tools):
+            raise ConfigError("give either a grammar, or tools and a schema of the answer, not both")
         if request.grammar is not None:
-            if request.schema is not None or use.tools:
-                raise ConfigError("give either a grammar, or tools and a schema of the answer, not both")
             require_guidance("grammar")
-            text: str | None = request.grammar
-        elif request.schema is None and not use.tools:
-            return
-        else:
-            if request.schema is not None:
-                require_guidance("an answer held to a JSON schema, or JSON mode,")
-            text = answer_grammar(use, request.schema, encoder.template.syntax, special, request.strict)
-        if text is None:
-            return
+        if request.schema is not None:
+            require_guidance("an answer held to a JSON schema, or JSON mode,")
+        text = request.grammar
         if guidance_installed():
-            self.constraint, self.constrained = Grammar(text).compile(self._loaded), "grammar"
+            if use.tools or request.schema is not None:
+                marks = marks_of(self._loaded)
+                text = answer_grammar(use, request.schema, encoder.template.syntax, marks, request.strict)
+            if text is not None:
+                self.constraint, self.constrained = Grammar(text).compile(self._loaded), "grammar"
         elif use.choice == "any":
             _say_what_is_missing()
             ids = encoder.marked_ids(opening(use, encoder.template.syntax), special)

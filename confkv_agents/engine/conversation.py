@@ -49,7 +49,8 @@ class Turn:
     Attributes:
         role: Who speaks.
         parts: Text and pictures, in order.
-        tool_calls: Calls the assistant made, each `{"name": str, "arguments": dict, "id": str | None}`.
+        tool_calls: Calls the assistant made, each `{"name": str, "arguments": dict, "id": str | None}`; the
+            arguments of an invalid call are the text that the model wrote.
         name: Name of the tool that a tool turn answers for, if known.
         tool_call_id: Id of the call that a tool turn answers.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,9 +12,10 @@ from typing import Any
 import torch
 
 from confkv_agents.cache.mrope import PictureGrid, mrope_positions
-from confkv_agents.engine.conversation import Picture, Turn, chain_hashes
+from confkv_agents.engine.conversation import Picture, Role, Turn, chain_hashes
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.template import HOLE_CLOSE, HOLE_OPEN, TEXT_CLOSE, TEXT_OPEN, ChatTemplate, without_marks
+from confkv_agents.engine.tools import Tool, ToolCall
 from confkv_agents.engine.vision import PictureEncoder, PictureFeatures, joined
 from confkv_agents.errors import PromptError
 
@@ -38,6 +39,8 @@ class Prompt:
         spans: Its pictures.
         generation_prompt: Text that the template added to make the model answer.
         positions: `[3, tokens]` for a model with M-RoPE, else None: the cache's count of tokens is the position.
+        next_position: Position of the token after the prompt, with M-RoPE.
+        turns: First token of each turn, ascending, and who speaks; see `ChatTemplate`.
     """
 
     ids: list[int]
@@ -45,6 +48,8 @@ class Prompt:
     spans: list[PictureSpan] = field(default_factory=list)
     generation_prompt: str = ""
     positions: torch.Tensor | None = None
+    next_position: int = 0
+    turns: tuple[tuple[int, Role], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,13 +111,33 @@ class PromptEncoder:
         self._newline = self._encode("\n")
         self._adds_prefix = self._encode("\nx") != [*self._newline, *self._encode("x")]
 
-    def encode(self, turns: Sequence[Turn], template_vars: dict[str, Any], sanitize: bool = True) -> Prompt:
+    @property
+    def template(self) -> ChatTemplate:
+        """The model's chat template.
+
+        Raises:
+            PromptError: It has none.
+        """
+        if self._template is None:
+            self._template = ChatTemplate(self._loaded)
+        return self._template
+
+    def encode(
+        self,
+        turns: Sequence[Turn],
+        template_vars: dict[str, Any],
+        sanitize: bool = True,
+        tools: Sequence[Tool] = (),
+        note: str = "",
+    ) -> Prompt:
         """Encode a conversation up to the place where the model answers.
 
         Args:
             turns: The conversation.
             template_vars: Extra variables for the chat template.
             sanitize: Encode control tokens in the turns' text as text.
+            tools: Tools that stand in the prompt.
+            note: More text for the system turn.
 
         Raises:
             PromptError: No chat template, or the template refuses the conversation.
@@ -125,11 +150,13 @@ class PromptEncoder:
             for turn, key in zip(turns, chain_hashes(turns), strict=True)
         ]
         prompts = [None if turn is None else turn.generation_prompt for turn in own]
-        rendered = self._template.render(turns, prompts, template_vars, sanitize)
+        rendered = self.template.render(turns, prompts, template_vars, sanitize, tools, note)
         prompt = Prompt([], [], [], rendered.generation_prompt)
         pictures = iter(rendered.pictures)
+        starts, turns_at = deque(rendered.starts), []
         at = 0
         for hit in self._pieces.finditer(rendered.text):
+            turns_at += self._turns_in(prompt, rendered.text, at, hit.start(), starts)
             self._add_text(prompt, rendered.text[at : hit.start()])
             at = hit.end()
             if hit["text"] is not None:
@@ -139,15 +166,19 @@ class PromptEncoder:
                 self._add(prompt, turn.ids if turn is not None else ())
             elif len(hit.group()) > 1:
                 self._add_picture(prompt, next(pictures, None))
+        turns_at += self._turns_in(prompt, rendered.text, at, len(rendered.text), starts)
         self._add_text(prompt, rendered.text[at:])
+        prompt = replace(prompt, turns=tuple(turns_at))
         if next(pictures, None) is not None:
             raise PromptError(
                 f"the chat template of model {self._loaded.name!r} does not show every picture of the "
                 "conversation; put pictures into user messages"
             )
-        return replace(prompt, positions=self._positions(prompt)) if self._loaded.has_mrope else prompt
+        return self._positioned(prompt) if self._loaded.has_mrope else prompt
 
-    def remember(self, turns: Sequence[Turn], text: str, ids: Sequence[int], prompt: Prompt) -> None:
+    def remember(
+        self, turns: Sequence[Turn], text: str, ids: Sequence[int], prompt: Prompt, calls: Sequence[ToolCall] = ()
+    ) -> None:
         """Remember an answer, so that a conversation that continues it starts with the session's own ids.
 
         Args:
@@ -156,14 +187,18 @@ class PromptEncoder:
                 off.
             ids: The generated ids.
             prompt: The prompt of `turns`.
+            calls: Tool calls that were taken out of the text; then all ids belong to the answer.
         """
         kept = [token for token in ids if token not in self._loaded.eos_ids]
-        count = len(kept)
-        while count and not text.startswith(self._decode(kept[:count])):
-            count -= 1
-        rest = text[len(self._decode(kept[:count])) :]
-        kept = kept[:count] + (self._encode_as_text(rest) if rest else [])
-        key = chain_hashes([*turns, Turn("assistant", (text,))])[-1]
+        if not calls:
+            count = len(kept)
+            while count and not text.startswith(self._decode(kept[:count])):
+                count -= 1
+            rest = text[len(self._decode(kept[:count])) :]
+            kept = kept[:count] + (self._encode_as_text(rest) if rest else [])
+        ordered = sorted(calls, key=lambda call: call.arguments is None)  # as a message tells them: valid ones first
+        answer = Turn("assistant", (text,) if text else (), tuple(call.as_turn() for call in ordered))
+        key = chain_hashes([*turns, answer])[-1]
         self._own.put(key, OwnTurn(tuple(kept), prompt.generation_prompt))
 
     def embed(
@@ -230,9 +265,11 @@ class PromptEncoder:
         """Ids of plain text, without special tokens."""
         return self._encode(without_marks(text))
 
-    def _positions(self, prompt: Prompt) -> torch.Tensor:
+    def _positioned(self, prompt: Prompt) -> Prompt:
+        """Return a prompt with its positions; like its ids they do not depend on what other sessions do."""
         grids = [PictureGrid(span.positions[0], span.grid) for span in prompt.spans if span.grid is not None]
-        return mrope_positions(len(prompt.ids), grids)
+        positions = mrope_positions(len(prompt.ids), grids)
+        return replace(prompt, positions=positions, next_position=int(positions.max()) + 1)
 
     def _positions_between(self, prompt: Prompt, start: int, end: int, after: int) -> dict[str, torch.Tensor]:
         """What a model with M-RoPE must be told, since it would use what another conversation left on it."""
@@ -241,10 +278,26 @@ class PromptEncoder:
         if start == after and end <= len(prompt.ids):
             positions = prompt.positions[:, start:end]
         else:  # text that follows `after` tokens
-            read = prompt.positions[:, :after]
-            first = int(read.max()) + 1 + max(0, after - len(prompt.ids))
+            first = prompt.next_position + after - len(prompt.ids)
+            if after < len(prompt.ids):
+                first = int(prompt.positions[:, :after].max()) + 1 if after else 0
             positions = torch.arange(first, first + end - start).expand(3, -1)
         return {"position_ids": positions[:, None].to(self._loaded.device)}
+
+    def _turns_in(
+        self, prompt: Prompt, text: str, start: int, stop: int, starts: deque[tuple[int, Role]]
+    ) -> list[tuple[int, Role]]:
+        """Take the turns that begin in `text[start:stop]`, which follows the prompt's tokens, with their first token.
+
+        Turns begin with control tokens, at which text is cut anyway; elsewhere the token may be one off.
+        """
+        found = []
+        while starts and starts[0][0] < stop:
+            place, role = starts.popleft()
+            before = text[start:place]
+            length = len(self._encode_inside(before) if prompt.ids else self._encode(before)) if before else 0
+            found.append((len(prompt.ids) + length, role))
+        return found
 
     def _add(self, prompt: Prompt, ids: Sequence[int]) -> None:
         prompt.ids.extend(ids)

@@ -6,16 +6,16 @@ docs/syntax.md. Only its matcher is used: the mask is unpacked here, since its t
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from confkv_agents.engine.loading import LoadedModel
+from confkv_agents.engine.tools import MARKERS, guidance_installed
 from confkv_agents.errors import ConstraintError, ExtraMissingError
 
 if TYPE_CHECKING:
@@ -24,11 +24,6 @@ if TYPE_CHECKING:
 # One way to write white space, the one of json.dumps: a small model that may choose it can choose it forever.
 _WRITTEN = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 ANY_OBJECT: dict[str, Any] = {"type": "object"}
-
-
-def guidance_installed() -> bool:
-    """Whether constrained decoding is available."""
-    return importlib.util.find_spec("llguidance") is not None
 
 
 def require_guidance(purpose: str) -> None:
@@ -110,6 +105,38 @@ class GrammarConstraint:
     def _check(self) -> None:
         if self._matcher.is_error():
             raise ConstraintError(f"the grammar of the answer failed: {_short(self._matcher.get_error())}")
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Special tokens of a tokenizer that a grammar of free text and calls must name.
+
+    Attributes:
+        special: Ids by text of those that mark calls.
+        visible: Ids of those that the model may say in free text, such as the marks of a thought.
+    """
+
+    special: dict[str, int] = field(default_factory=dict)
+    visible: tuple[int, ...] = ()
+
+
+def marks_of(loaded: LoadedModel) -> Marks:
+    """The special tokens of a model's tokenizer as llguidance sees them: it takes more for special than the model does.
+
+    Raises:
+        ConstraintError: The tokenizer cannot be used.
+    """
+    tokenizer = _grammar_tokenizer(loaded)
+    special: dict[str, int] = {}
+    visible: list[int] = []
+    for number, token in loaded.tokenizer.added_tokens_decoder.items():
+        if not tokenizer.is_special_token(number):
+            continue
+        if token.content in MARKERS:
+            special[token.content] = number
+        elif not token.special:
+            visible.append(number)
+    return Marks(special, tuple(visible))
 
 
 def json_rule(schema: dict[str, Any], lenient: bool = False) -> str:

@@ -16,6 +16,7 @@ from confkv_agents.engine.encoding import Prompt, PromptEncoder
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.request import FinishReason, Progress, Range, Request, Result, Stream
 from confkv_agents.engine.sampling import Sampler
+from confkv_agents.engine.segments import segments_of
 from confkv_agents.engine.session import Match, Session, SessionStore
 from confkv_agents.engine.text import Detokenizer, StopStrings
 from confkv_agents.engine.vision import PictureFeatures
@@ -23,9 +24,6 @@ from confkv_agents.errors import EngineTimeoutError, PromptTooLongError
 
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig
-
-_BLOCK = 64  # slots by which caches grow
-_BOOKKEEPING = 48  # bytes of positions, scores and scales per full-precision slot, layer and head, at most
 
 
 class Job:
@@ -90,6 +88,7 @@ class Job:
         if match.snapshot is not None and match.reused == len(self._prompt.ids):
             self._logits = match.snapshot.logits
         self._session.turn_start = len(self._prompt.ids)
+        self._tell_segments()
         return True
 
     def step(self) -> bool:
@@ -113,6 +112,16 @@ class Job:
             self._read_chunk()
             return False
         return self._decode_token(self._logits)
+
+    def _tell_segments(self) -> None:
+        """Tell the cache what the tokens to be read are; what it has read it was told before."""
+        cache, prompt = self.session.cache, self.prompt
+        if cache.segments is None:
+            return
+        told = cache.segments.all[-1].start if cache.segments.all else -1
+        for segment in segments_of(prompt, self.session.config.budget):
+            if segment.start >= max(self._match.reused, told):
+                cache.segment(segment.kind, start=segment.start, grid=segment.grid)
 
     def abandon(self, consistent: bool) -> None:
         """End the job without a result.
@@ -187,9 +196,11 @@ class Job:
     def _read_chunk(self) -> None:
         session, prompt = self.session, self.prompt
         start = len(session.keys)
-        if start == self._match.reused and session.cache.wants_recall:
-            self._look_ahead(start, recall=True)
         end = min(start + session.config.chunk, len(prompt.ids))
+        if start == self._match.reused and end < len(prompt.ids) and session.cache.wants_recall:
+            self._look_ahead(start, recall=True)
+        if end == len(prompt.ids):
+            session.cache.recall_next()
         logits = self._forward(self._encoder.embed(prompt, start, end, self._features))
         session.keys.extend(prompt.keys[start:end])
         self.stream.put(Progress(end - self._match.reused, len(prompt.ids) - self._match.reused))
@@ -300,13 +311,7 @@ class Job:
 
 def kv_bytes_needed(loaded: LoadedModel, config: CacheConfig, tokens: int) -> int:
     """Most bytes that a session of `tokens` takes, reading buffer and one snapshot included."""
-    text = loaded.text_config
-    heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
-    per_slot = loaded.kv_bytes_per_token + text.num_hidden_layers * heads * _BOOKKEEPING
-    blocks = -(-tokens // _BLOCK) + 1
-    if config.policy == "full":
-        grown = -(-(tokens + tokens // 8) // _BLOCK) + 1  # it grows by an eighth at a time
-        return grown * _BLOCK * per_slot
-    held = min(blocks * _BLOCK, config.budget + config.chunk + 2 * _BLOCK)
-    copied = min(blocks * _BLOCK, config.budget + 2 * _BLOCK)
-    return (held + copied) * per_slot
+    from confkv_agents.cache.sizes import CacheSizes
+
+    sizes = CacheSizes(loaded.model.config, config, dtype=loaded.dtype)
+    return sizes.most(tokens) + (sizes.copied(tokens) if sizes.policy.bounded else 0)

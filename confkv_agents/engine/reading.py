@@ -31,20 +31,22 @@ def read_prompt(
         `[B, V]` raw logits of the token that follows.
 
     While a cache says that it wants one (`wants_probe`), the last tokens of the prompt are run over what is cached
-    after each chunk but the last, and taken out again: what the prompt ends with decides what is worth keeping. A
-    cache that has read before is looked at once before the first chunk too, its cold tier included: a new turn may
-    ask for what was evicted when nobody could know.
+    after each chunk but the last, and taken out again: what the prompt ends with decides what is worth keeping. The
+    cold tier is open to the last chunk, where the question stands, and a new turn of several chunks looks at it once
+    before the first: it may ask for what was evicted when nobody could know.
     """
     total = ids.shape[1]
     if total == 0:
         raise ValueError("ids holds no token: there is nothing to read")
     if chunk is None:
         chunk = getattr(getattr(cache, "config", None), "chunk", total)
-    if getattr(cache, "wants_recall", False):
+    if total > chunk and getattr(cache, "wants_recall", False):
         with cache.looking_ahead(recall=True):
             _feed(model, cache, ids[:, max(0, total - cache.policy.probe) :])
     for start in range(0, total, chunk):
         end = min(start + chunk, total)
+        if end == total and hasattr(cache, "recall_next"):
+            cache.recall_next()
         logits = _feed(model, cache, ids[:, start:end])
         if on_chunk is not None:
             on_chunk(end)

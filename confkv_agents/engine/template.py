@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from confkv_agents.engine.conversation import Part, Picture, Turn, pictures_of
+from confkv_agents.engine.conversation import Part, Picture, Role, Turn, pictures_of
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.tools import Syntax, Tool, announcement, call_syntax, call_text, prompt_id
 from confkv_agents.errors import ImageError, PromptError
@@ -32,11 +32,14 @@ class Rendered:
         text: Template text with marks.
         pictures: Pictures in the order of their placeholders.
         generation_prompt: The text that the template adds to make the model answer.
+        starts: Where turns begin in the text, and who speaks; turns whose place the template does not show are left
+            out.
     """
 
     text: str
     pictures: tuple[Picture, ...]
     generation_prompt: str
+    starts: tuple[tuple[int, Role], ...] = ()
 
 
 class ChatTemplate:
@@ -144,7 +147,19 @@ class ChatTemplate:
         for at, prompt in enumerate(own):
             if prompt:
                 text = self._restore_generation_prompt(text, turns, at, prompt, template_vars)
-        return Rendered(text, tuple(pictures_of(turns)), generation_prompt)
+        starts = tuple(self._starts(text, turns, template_vars))
+        return Rendered(text, tuple(pictures_of(turns)), generation_prompt, starts)
+
+    def _starts(self, text: str, turns: Sequence[Turn], template_vars: dict[str, Any]) -> Iterator[tuple[int, Role]]:
+        """Find where turns begin: where the conversation up to them, rendered by itself, ends."""
+        yield 0, turns[0].role
+        for number in range(1, len(turns)):
+            try:
+                before = self._apply(turns[:number], False, template_vars)
+            except PromptError:  # no template has to take a part of a conversation
+                continue
+            if text.startswith(before):
+                yield len(before), turns[number].role
 
     def _restore_generation_prompt(
         self, text: str, turns: list[Turn], at: int, prompt: str, template_vars: dict[str, Any]

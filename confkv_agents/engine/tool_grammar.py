@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from confkv_agents.engine.grammar import any_of, json_rule, literal
+from confkv_agents.engine.grammar import Marks, any_of, json_rule, literal
 from confkv_agents.engine.tools import (
     CALL_CLOSE,
     CALL_OPEN,
@@ -17,12 +17,11 @@ from confkv_agents.engine.tools import (
     ToolUse,
 )
 
-_TEXT = r"/(.|\n)*/"
 _ARGUMENTS_KEY = {"llama3": "parameters"}
 
 
 def answer_grammar(
-    use: ToolUse, schema: dict[str, Any] | None, syntax: Syntax, special: dict[str, int], strict: bool = False
+    use: ToolUse, schema: dict[str, Any] | None, syntax: Syntax, marks: Marks, strict: bool = False
 ) -> str | None:
     """A Lark grammar for the answer to a request.
 
@@ -30,20 +29,20 @@ def answer_grammar(
         use: The tools. A forced call starts with the answer's first token, so that no text can take its place.
         schema: JSON schema of the answer where it is no call.
         syntax: How the model writes calls.
-        special: Ids of the special tokens among the marks of calls.
+        marks: The tokenizer's special tokens that matter here.
         strict: Refuse what of `schema` cannot be held.
 
     Returns:
         `None` if nothing has to be held: free text, or tools whose calls cannot be told from text.
     """
-    writer = _Writer(syntax, special, not use.strict)
+    writer = _Writer(syntax, marks, not use.strict)
     tools = use.callable
     if schema is not None:
         writer.rule("answer", json_rule(schema, lenient=not strict))
     if not tools:
         if schema is not None:
             return writer.grammar("answer")
-        return _without_calls(syntax, special) if use.tools else None
+        return writer.without_calls() if use.tools and syntax != "llama3" else None
     calls = writer.calls(tools, use.parallel)
     if use.choice == "any":
         return writer.grammar(calls)
@@ -73,9 +72,11 @@ def opening(use: ToolUse, syntax: Syntax) -> str:
 class _Writer:
     """Collects the rules of a grammar."""
 
-    def __init__(self, syntax: Syntax, special: dict[str, int], lenient: bool):
+    def __init__(self, syntax: Syntax, marks: Marks, lenient: bool):
         self._syntax = syntax
-        self._special = special
+        self._special = marks.special
+        self._visible = marks.visible
+        self._trigger = CALL_OPEN if syntax == "hermes" else MISTRAL_CALLS
         self._lenient = lenient
         self._rules: list[str] = []
 
@@ -103,12 +104,11 @@ class _Writer:
 
     def free(self, tools: Sequence[Tool], parallel: bool) -> str:
         """Free text in which a call that was begun is a valid one."""
-        self._rules.append(f"TEXT: {_TEXT}")
-        trigger = CALL_OPEN if self._syntax == "hermes" else MISTRAL_CALLS
-        if trigger in self._special:
-            begun = f"TEXT {literal(trigger, self._special)}"
+        said = self._said("/(.|\\n)+/")
+        if self._trigger in self._special:
+            begun = literal(self._trigger, self._special)
         else:
-            begun = self.rule("begun[lazy]", f"TEXT {json.dumps(trigger)}").partition("[")[0]
+            begun = self.rule("begun[lazy]", f"/(.|\\n)*/ {json.dumps(self._trigger)}").partition("[")[0]
         if self._syntax == "hermes":
             after = self._between("\n", self._bodies(tools), "\n" + CALL_CLOSE)
         elif self._syntax == "mistral":
@@ -118,7 +118,20 @@ class _Writer:
         else:
             after = "(" + any_of([self._named(tool, at, "") for at, tool in enumerate(tools)]) + ")"
         call = self.rule("called", f"{begun} {after}")
-        return self.grammar(f"{call}* TEXT" if parallel else f"{call} | TEXT")
+        return self.grammar(f"({said} | {call})*" if parallel else f"({said})* {call}?")
+
+    def without_calls(self) -> str:
+        """Free text that begins no call."""
+        text = "/(.|\\n)+/"
+        if self._trigger not in self._special:
+            escaped = self._trigger.replace("[", "\\[").replace("]", "\\]")
+            text += f" & ~/(.|\\n)*{escaped}(.|\\n)*/"
+        return self.grammar(f"({self._said(text)})*")
+
+    def _said(self, text: str) -> str:
+        """A piece of free text: characters, or one of the special tokens that show as text."""
+        self.rule("TEXT", text)
+        return f"TEXT | <{json.dumps(list(self._visible), separators=(',', ':'))}>" if self._visible else "TEXT"
 
     def _between(self, before: str, inside: str, after: str) -> str:
         return f"{literal(before, self._special)} {inside} {literal(after, self._special)}"
@@ -149,14 +162,3 @@ def _object_schema(schema: dict[str, Any]) -> dict[str, Any]:
     if schema.get("type") == "object" and not schema.get("properties") and "additionalProperties" not in schema:
         return {**schema, "additionalProperties": False}
     return schema
-
-
-def _without_calls(syntax: Syntax, special: dict[str, int]) -> str | None:
-    """Free text that begins no call."""
-    if syntax == "llama3":
-        return None
-    trigger = CALL_OPEN if syntax == "hermes" else MISTRAL_CALLS
-    if trigger in special:  # text holds no special token
-        return f"start: TEXT\nTEXT: {_TEXT}\n"
-    pattern = trigger.replace("[", "\\[").replace("]", "\\]")
-    return f"start: TEXT\nTEXT: {_TEXT} & ~/(.|\\n)*{pattern}(.|\\n)*/\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import re
 import string
@@ -94,6 +95,11 @@ class ToolCall:
         """The form in which a turn holds it; the arguments of an invalid call are its text."""
         arguments = self.text if self.arguments is None else self.arguments
         return {"name": self.name or "", "arguments": arguments, "id": self.id}
+
+
+def guidance_installed() -> bool:
+    """Whether constrained decoding is available: llguidance is an optional extra."""
+    return importlib.util.find_spec("llguidance") is not None
 
 
 def call_id(conversation: bytes, index: int) -> str:

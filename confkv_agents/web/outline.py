@@ -111,6 +111,8 @@ def _visit(node: Node, depth: int, clip: Box, inside: Node | None) -> Iterator[L
         if not _told_by(inside, node.name):
             yield Line("text", node.name, depth)
         return
+    if node.role == "option" and not node.ref:  # left over from a list that is hidden, as in a closed <details>
+        return
     shown = _visible(node.box, clip)
     if shown and _acts(node):
         name = node.name or node.placeholder

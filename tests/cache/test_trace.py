@@ -94,15 +94,27 @@ def test_a_failed_write_leaves_the_file_as_it_was(tmp_path: Path):
     assert [path.read_text() for path in tmp_path.iterdir()] == ["old"]
 
 
-def test_a_stream_holds_every_step_as_soon_as_it_is_added(tmp_path: Path):
+def test_a_stream_holds_every_step_once_the_next_one_comes(tmp_path: Path):
     with TraceFile(tmp_path / "x.jsonl", model="tiny") as stream:
-        for number, record in enumerate((READ, STEP), start=1):
+        for number, record in enumerate((READ, STEP)):
             stream.add(record)
             assert len(read_trace(tmp_path / "x.jsonl").records) == number
     trace = read_trace(tmp_path / "x.jsonl")
     assert (trace.records, trace.facts["model"], trace.cut) == ([READ, STEP], "tiny", False)
+    stream.close()
     with pytest.raises(TraceError, match="was closed"):
         stream.add(STEP)
+
+
+def test_the_last_record_can_be_amended_in_memory_and_in_a_stream(tmp_path: Path):
+    trace = Trace()
+    with TraceFile(tmp_path / "x.jsonl") as stream:
+        for sink in (trace, stream):
+            sink.add(STEP)
+            sink.add(READ)
+            sink.amend(STEP)
+            sink.add(READ)
+    assert trace.records == read_trace(tmp_path / "x.jsonl").records == [STEP, STEP, READ]
 
 
 def test_a_last_line_cut_by_a_kill_is_left_out_and_told(tmp_path: Path):

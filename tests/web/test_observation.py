@@ -62,6 +62,20 @@ def test_what_lies_outside_of_the_window_is_left_out() -> None:
     assert "far below" not in text_of(CARD)
 
 
+def test_options_of_a_hidden_list_are_not_told() -> None:
+    folded = """\
+- group [ref=e1] [box=0,0,100,20]:
+  - button "Filters" [ref=e2] [box=0,0,100,20]
+  - option "Any" [selected] [box=0,0,0,0]
+  - option "Red" [box=0,0,0,0]
+- listbox "Own list" [ref=e3] [box=0,30,100,40]:
+  - option "Here" [ref=e4] [box=0,30,100,20]"""
+    text = text_of(folded)
+    assert "Red" not in text
+    assert "Any" not in text
+    assert "'Here'" in text
+
+
 def test_frames_show_only_what_lies_in_their_window() -> None:
     frame = '- iframe [ref=e1] [box=0,0,100,100]:\n  - button "in" [ref=f1e1] [box=0,0,50,20]\n'
     assert text_of(frame + '  - button "out" [ref=f1e2] [box=0,300,50,20]') == "button 'in' [1]"

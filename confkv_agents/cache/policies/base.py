@@ -51,6 +51,7 @@ class Policy(ABC):
     default_probe: ClassVar[int] = 0
     default_recall: ClassVar[RecallMode] = "off"
     default_grace: ClassVar[int] = 0
+    default_segments: ClassVar[bool] = False
 
     def __init__(self, config: CacheConfig) -> None:
         self.config = config
@@ -61,6 +62,7 @@ class Policy(ABC):
         self.probe = self._default(config.probe, self.default_probe)
         self.recall: RecallMode = self._default(config.recall, self.default_recall)
         self.grace = self._default(config.grace, self.default_grace)
+        self.segments = self._default(config.segments, self.default_segments)
         self.min_budget = self._default(config.min_budget, config.budget)
         self.floor = config.sinks + self.window + 2
 

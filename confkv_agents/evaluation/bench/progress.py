@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _QUIET_S = 10.0
+_WIDTH = 100
 
 
 class Reporter:
@@ -29,7 +31,7 @@ class Reporter:
     """
 
     def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console(highlight=False)
+        self.console = console or Console(highlight=False, width=None if sys.stdout.isatty() else _WIDTH)
         self._progress: Progress | None = None
         self._task: TaskID | None = None
         self._total = self._done = 0
@@ -95,9 +97,12 @@ class Reporter:
 
     def results(self, tables: Sequence[Table], folder: Path) -> None:
         """Show the tables and where the files are."""
+        # A narrow terminal wraps lines then; squeezed columns would lose what they say.
+        width, terminal = max(self.console.width, _WIDTH), self.console.is_terminal
+        wide = Console(file=self.console.file, width=width, force_terminal=terminal, highlight=False)
         for table in tables:
             self.console.print()
-            self.console.print(table)
+            wide.print(table)
         self.console.print()
         for name in ("result.json", "plot.png"):
             RunConsole(self.console).path(name, folder / name)

@@ -71,7 +71,7 @@ class Common:
     """
 
     model: str = "embedded"
-    policies: str = "full,window,h2o,snapkv,confkv"
+    policies: str = "full,window,h2o,snapkv,confkv,confkv+recall"
     budget: int = 512
     contexts: tuple[int, ...] = (2000,)
     texts: Path | None = None

@@ -17,8 +17,8 @@ def needle_table(summary: Mapping[str, Any]) -> Table:
     """One row per policy: found with Wilson's interval, retention of full KV, bytes, recall, tokens probed."""
     table = plain_table(f"Needles found, {ASKED[summary['asked']]} (95 % intervals, in %)")
     rows = summary["policies"]
-    more = cold_columns(list(rows.values()))
-    for name in ("policy", "found", "retention", "peak MiB", "of full", "held MiB", *more, "probed"):
+    more = _more(list(rows.values()))
+    for name in ("policy", "found", "retention", "peak MiB", "held MiB", *more, "probed"):
         column(table, name)
     for policy, row in rows.items():
         table.add_row(
@@ -26,7 +26,6 @@ def needle_table(summary: Mapping[str, Any]) -> Table:
             f"{row['found']}/{row['cases']} {span(row['interval'], percent=True)}",
             f"{_percent(row['retention'])} {span(row['retention_interval'], percent=True)}".strip(),
             mib(row["peak_kv_bytes"]),
-            words.ratio(row["peak_kv_bytes"], row["full_kv_bytes"]),
             mib(row["held_kv_bytes"]),
             *(show(row) for show in more.values()),
             f"{row['probed']:,.0f}",
@@ -57,8 +56,8 @@ def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
         f"Perplexity of {summary['scored']:,} tokens after {int(context):,}, "
         f"{texts} text{'s' if texts != 1 else ''}{few} (95 % intervals)"
     )
-    more = cold_columns(list(part["policies"].values()))
-    for name in ("policy", "ppl", "above full", "budget", "peak MiB", "of full", "held MiB", *more):
+    more = _more(list(part["policies"].values()))
+    for name in ("policy", "ppl", "above full", "budget", "peak MiB", "held MiB", *more):
         column(table, name)
     for policy, row in part["policies"].items():
         difference = row["difference"]
@@ -68,7 +67,6 @@ def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
             words.MISSING if difference is None else f"{difference:+.2f} {span(row['difference_interval'], 2)}",
             f"{row['budget']:,.0f}",
             mib(row["peak_kv_bytes"]),
-            words.ratio(row["peak_kv_bytes"], row["full_kv_bytes"]),
             mib(row["held_kv_bytes"]),
             *(show(row) for show in more.values()),
         )
@@ -95,13 +93,18 @@ def latency_table(summary: Mapping[str, Any], context: str) -> Table:
 
 
 def cold_columns(rows: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], str]]:
-    """Return the columns of the cold tier, if any row has one."""
+    """Return the columns of the cold tier, if any row has one, by name with what they show of a row."""
     if not any(row["cold_kv_bytes"] or row["recalled"] for row in rows):
         return {}
     return {
         "cold MiB": lambda row: mib(row["cold_kv_bytes"]),
         "recalled": lambda row: _percent(row["recalled"]),
     }
+
+
+def _more(rows: Sequence[Mapping[str, Any]]) -> dict[str, Callable[[Mapping[str, Any]], str]]:
+    """Return the cold tier's columns, or the share of full KV's bytes where there is room for it."""
+    return cold_columns(rows) or {"of full": lambda row: words.ratio(row["peak_kv_bytes"], row["full_kv_bytes"])}
 
 
 def plain_table(title: str) -> Table:

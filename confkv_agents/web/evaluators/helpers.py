@@ -44,6 +44,21 @@ _NUMBER = """([selector, property]) => {
   return found ? parseFloat(found[0]) : 0;
 }"""
 
+# Comments in the order of the page, each with its place in the tree (1: answers to the post) and its parent's author.
+_COMMENTS = """() => {
+  const author = node => (node.querySelector('.fg-inherit') || {innerText: ''}).innerText.trim();
+  const main = document.querySelector('#main');
+  const above = [main ? author(main) : ''];
+  return [...document.querySelectorAll('#main .comment[data-level]')].map(node => {
+    const level = parseInt(node.getAttribute('data-level'));
+    const time = node.querySelector('.comment__main > header > h1 > span > time');
+    const content = node.querySelector('.comment__content');
+    above[level] = author(node);
+    return {author: above[level], parent: above[level - 1] || '', content: content ? content.innerText : '',
+            time: time ? Date.parse(time.dateTime) : 0};
+  });
+}"""
+
 
 def call_helper(call: HelperCall, given: EvaluationInput) -> Any:
     """Run a parsed `func:` call.
@@ -154,6 +169,19 @@ def _post_url(given: EvaluationInput, url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}/f/{path[2]}/{path[3]}/"
 
 
+def _latest_comment(field: str) -> Callable[..., str]:
+    """A field of the newest comment by a member on a forum's page; "" when there is none.
+
+    The parent of a comment that answers the post itself is the post's author, as upstream has it.
+    """
+
+    def find(given: EvaluationInput, page: EvaluatorPage, username: str) -> str:
+        comments = [each for each in _evaluate(page, _COMMENTS, None, []) if each["author"] == username]
+        return str(max(comments, key=lambda each: each["time"])[field]) if comments else ""
+
+    return find
+
+
 _HELPERS: dict[str, Callable[..., Any]] = {
     "get_query_text": _query_text,
     "get_query_text_lowercase": _query_text_lowercase,
@@ -170,4 +198,6 @@ _HELPERS: dict[str, Callable[..., Any]] = {
     "shopping_get_sku_latest_review_text": _latest_review("body"),
     "shopping_get_sku_latest_review_title": _latest_review("title"),
     "reddit_get_post_url": _post_url,
+    "reddit_get_latest_comment_content_by_username": _latest_comment("content"),
+    "reddit_get_parent_comment_username_of_latest_comment_by_username": _latest_comment("parent"),
 }

@@ -10,7 +10,6 @@ from typing import Literal
 
 Argument = Literal["page", "text"]
 
-_POSTMILL = "reads the comment tree of a Postmill forum, which no site here has"
 _GITLAB = "reads the member list of a GitLab, which no site here has"
 
 
@@ -38,7 +37,7 @@ SIGNATURES: dict[str, Signature] = {
     "shopping_get_sku_latest_review_text": Signature(("text",)),
     "shopping_get_sku_latest_review_title": Signature(("text",)),
     "reddit_get_post_url": Signature(("text",)),
-    "reddit_get_latest_comment_content_by_username": Signature(("page", "text"), _POSTMILL),
-    "reddit_get_parent_comment_username_of_latest_comment_by_username": Signature(("page", "text"), _POSTMILL),
+    "reddit_get_latest_comment_content_by_username": Signature(("page", "text")),
+    "reddit_get_parent_comment_username_of_latest_comment_by_username": Signature(("page", "text")),
     "gitlab_get_project_memeber_role": Signature(("page", "text"), _GITLAB),
 }

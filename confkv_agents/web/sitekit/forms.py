@@ -15,7 +15,7 @@ class Field:
         name: The form's key, and the id of its element.
         label: What the visitor reads.
         required: Whether it may stay empty.
-        kind: text, email, phone or lines (several lines of text).
+        kind: text, email, phone, postcode or lines (several lines of text).
         longest: Most characters.
         shortest: Fewest characters, where it is filled in.
         autocomplete: The element's attribute.
@@ -32,6 +32,7 @@ class Field:
 
 _PATTERNS = {
     "email": (re.compile(r"[^@\s]+@[^@\s]+\.[^@\s.]{2,}"), "Please enter a valid email address."),
+    "postcode": (re.compile(r"[0-9A-Za-z][0-9A-Za-z -]{2,9}"), "Please enter a valid postcode."),
     "phone": (re.compile(r"\+?[0-9][0-9 ()-]{4,}"), "Please enter a valid phone number."),
 }
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")

@@ -36,8 +36,13 @@ def _main_hue(hue: Image.Image, weight: Image.Image) -> float:
     return math.degrees(math.atan2(y, x)) % 360
 
 
-def tint(image: Image.Image, colour: str) -> Image.Image:
+def tint(image: Image.Image, colour: str, hue_of_art: float | None = None) -> Image.Image:
     """Give the main coloured part of an RGBA picture another colour, keeping its shading and the rest.
+
+    Args:
+        image: The art.
+        colour: A name of `TINTS`.
+        hue_of_art: Which hue, in degrees, is to change; None for the one that covers most of the art.
 
     Raises:
         KeyError: `colour` is none of `TINTS`.
@@ -48,7 +53,7 @@ def tint(image: Image.Image, colour: str) -> Image.Image:
     alpha = image.getchannel("A")
     hue, saturation, value = image.convert("RGB").convert("HSV").split()
     vivid = ImageChops.darker(saturation.point([0] * 64 + [255] * 192), alpha.point([0] * 128 + [255] * 128))
-    main = _main_hue(hue, vivid)
+    main = _main_hue(hue, vivid) if hue_of_art is None else hue_of_art
 
     def distance(step: int) -> float:
         return (step * 360 / 256 - main + 180) % 360 - 180

@@ -1,5 +1,6 @@
 """Puts Kerbside together: addresses, pictures, pages for errors, and the doors for tests."""
 
+import functools
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -98,6 +99,7 @@ def day(text: str) -> str:
     return f"{when:%B} {when.day}, {when.year}"
 
 
+@functools.cache
 def _templates() -> Jinja2Templates:
     templates = Jinja2Templates(directory=_HERE / "templates")
     templates.env.filters.update(price=price, amount=amount, day=day)

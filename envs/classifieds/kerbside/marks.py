@@ -24,10 +24,10 @@ def _cracked(draw: ImageDraw.ImageDraw, at: _Point, size: float, rng: random.Ran
             reach = size * step / 4 * rng.uniform(0.8, 1.1)
             points.append((at[0] + math.cos(angle) * reach, at[1] + math.sin(angle) * reach))
         rays.append(points)
-    for dark, shift in ((True, 2), (False, 0)):
-        tone = (20, 24, 34, 210) if dark else (255, 255, 255, 250)
+    for dark, shift in ((True, 3), (False, 0)):
+        tone = (14, 18, 30, 255) if dark else (255, 255, 255, 250)
         for points in rays:
-            draw.line([(x + shift, y + shift) for x, y in points], fill=tone, width=4, joint="curve")
+            draw.line([(x + shift, y + shift) for x, y in points], fill=tone, width=5, joint="curve")
         for ring in (1, 2):
             web = [rays[i % count][ring] for i in range(count + 1)]
             draw.line([(x + shift, y + shift) for x, y in web], fill=tone, width=3)
@@ -95,13 +95,16 @@ def add_mark(thing: Image.Image, mark: str, anchor: _Point, size: float, variant
         size: Reach of the mark from its middle, in shares of the picture.
         variant: Decides the details.
     """
-    side = (thing.width * _UP, thing.height * _UP)
-    layer = Image.new("RGBA", side)
-    at = (anchor[0] * side[0], anchor[1] * side[1])
-    _DRAW[mark](ImageDraw.Draw(layer), at, size * side[0], random.Random(variant))
+    reach = round(size * thing.width * 1.3)
+    corner = (round(anchor[0] * thing.width) - reach, round(anchor[1] * thing.height) - reach)
+    layer = Image.new("RGBA", (2 * reach * _UP, 2 * reach * _UP))
+    middle = (float(reach * _UP), float(reach * _UP))
+    _DRAW[mark](ImageDraw.Draw(layer), middle, size * thing.width * _UP, random.Random(variant))
     if mark == "stained":
         layer = layer.filter(ImageFilter.GaussianBlur(3))
-    layer = layer.resize(thing.size, Image.Resampling.LANCZOS)
+    layer = layer.resize((2 * reach, 2 * reach), Image.Resampling.LANCZOS)
+    whole = Image.new("RGBA", thing.size)
+    whole.paste(layer, corner)
     empty = Image.new("RGBA", thing.size)
-    empty.paste(layer, (0, 0), thing.getchannel("A").point([0] * 120 + [255] * 136))
+    empty.paste(whole, (0, 0), thing.getchannel("A").point([0] * 120 + [255] * 136))
     return Image.alpha_composite(thing, empty)

@@ -21,6 +21,8 @@ from .scenes import HEIGHT, SCENES, WIDTH, draw_scene
 ART = Path(__file__).resolve().parent / "art"
 VIEWS = ("front", "side", "close", "label")
 THUMB = (320, 240)
+# Where most of the art is not what gives the thing its colour: the hue that does, in degrees.
+_HUES = {"bicycle": 350.0}
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,9 @@ def _thing(spec: PhotoSpec) -> Image.Image:
     with Image.open(ART / f"{spec.art}.webp") as image:
         thing = image.convert("RGBA")
     if spec.colour:
-        thing = tint(thing, spec.colour)
-    if spec.mark:
-        big = thing.resize((thing.width * 2, thing.height * 2), Image.Resampling.LANCZOS)
-        thing = add_mark(big, spec.mark, spec.anchor, spec.reach, spec.variant)
-    return thing
+        thing = tint(thing, spec.colour, _HUES.get(spec.art))
+    thing = thing.resize((thing.width * 2, thing.height * 2), Image.Resampling.LANCZOS)
+    return add_mark(thing, spec.mark, spec.anchor, spec.reach, spec.variant) if spec.mark else thing
 
 
 def layout(pieces: int) -> tuple[float, list[tuple[float, float]]]:
@@ -90,28 +90,33 @@ def layout(pieces: int) -> tuple[float, list[tuple[float, float]]]:
     return 0.31, places + [((i + 0.5) / front * 0.92 + 0.04, 0.0) for i in range(front)]
 
 
-def _put(canvas: Image.Image, thing: Image.Image, middle: float, foot: float, height: float) -> None:
-    """Stand a thing on a scene, with its shadow; `middle`, `foot` and `height` in pixels."""
+def _put(
+    canvas: Image.Image, thing: Image.Image, middle: float, foot: float, height: float, wide: float = 1.35
+) -> None:
+    """Stand a thing on a scene, with its shadow.
+
+    `middle`, `foot` and `height` are pixels, `wide` is how often the height its width may be.
+    """
     cut = thing.crop(thing.getchannel("A").getbbox())
-    scale = min(height / cut.height, height * 1.35 / cut.width)
+    scale = min(height / cut.height, wide * height / cut.width)
     cut = cut.resize((max(1, round(cut.width * scale)), max(1, round(cut.height * scale))), Image.Resampling.LANCZOS)
     left, top = round(middle - cut.width / 2), round(foot - cut.height)
-    shadow = Image.new("L", canvas.size)
     flat = max(8, round(cut.height * 0.09))
-    draw = ImageDraw.Draw(shadow)
-    draw.ellipse((left + 4, foot - flat * 1.2, left + cut.width - 4, foot + flat * 0.9), fill=150)
+    shadow = Image.new("L", (cut.width + 4 * flat, 6 * flat))
+    ImageDraw.Draw(shadow).ellipse((2 * flat + 4, 1.8 * flat, cut.width + 2 * flat - 4, 3.9 * flat), fill=150)
     shadow = shadow.filter(ImageFilter.GaussianBlur(flat * 0.55))
-    canvas.paste(Image.new("RGB", canvas.size, (22, 20, 24)), (0, 0), shadow)
+    canvas.paste((22, 20, 24), (left - 2 * flat, round(foot) - 3 * flat), shadow)
     canvas.paste(cut, (left, top), cut)
 
 
 def _front(spec: PhotoSpec) -> Image.Image:
-    canvas = draw_scene(spec.scene, spec.variant)
+    canvas = draw_scene(spec.scene, spec.variant).copy()
     thing = _thing(spec)
     share, places = layout(spec.pieces)
+    wide = 1.35 if spec.pieces == 1 else 0.95
     foot = SCENES[spec.scene][1] * HEIGHT
     for middle, depth in places:
-        _put(canvas, thing, middle * WIDTH, foot + 8 - depth * share * HEIGHT * 1.06, share * HEIGHT)
+        _put(canvas, thing, middle * WIDTH, foot + 8 - depth * share * HEIGHT * 1.06, share * HEIGHT, wide)
     return canvas
 
 
@@ -120,8 +125,9 @@ def _side(spec: PhotoSpec) -> Image.Image:
     thing = _thing(spec).transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     canvas = canvas.resize((WIDTH * 5 // 4, HEIGHT * 5 // 4), Image.Resampling.BILINEAR).crop((80, 96, 720, 576))
     share, places = layout(spec.pieces)
+    wide = 1.35 if spec.pieces == 1 else 0.95
     for middle, depth in places:
-        _put(canvas, thing, middle * WIDTH, HEIGHT * 0.92 - depth * share * HEIGHT * 1.06, share * HEIGHT * 1.02)
+        _put(canvas, thing, middle * WIDTH, HEIGHT * 0.92 - depth * share * HEIGHT * 1.06, share * HEIGHT * 1.02, wide)
     return canvas
 
 
@@ -147,9 +153,9 @@ def _label(spec: PhotoSpec) -> Image.Image:
     draw.text((62, 18), "Serial number", font=small, fill=(96, 90, 80))
     draw.text((62, 54), spec.label, font=large, fill=(24, 24, 30))
     paper = paper.rotate(-4, Image.Resampling.BICUBIC, expand=True)
-    shadow = Image.new("L", canvas.size)
-    shadow.paste(paper.getchannel("A").point([i // 2 for i in range(256)]), (134, 306))
-    canvas.paste(Image.new("RGB", canvas.size, (20, 18, 20)), (0, 0), shadow.filter(ImageFilter.GaussianBlur(8)))
+    shadow = Image.new("L", (paper.width + 40, paper.height + 40))
+    shadow.paste(paper.getchannel("A").point([i // 2 for i in range(256)]), (20, 20))
+    canvas.paste((20, 18, 20), (114, 286), shadow.filter(ImageFilter.GaussianBlur(8)))
     canvas.paste(paper, (128, 296), paper)
     return canvas
 
@@ -157,11 +163,12 @@ def _label(spec: PhotoSpec) -> Image.Image:
 _VIEWS = {"front": _front, "side": _side, "close": _close, "label": _label}
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=32)
 def _draw(spec: PhotoSpec) -> Image.Image:
     return _VIEWS[spec.view](spec)
 
 
+@functools.lru_cache(maxsize=600)
 def render(spec: PhotoSpec, small: bool = False) -> bytes:
     """Draw a photo as WebP bytes: 640 x 480 pixels, or 320 x 240 if `small`."""
     picture = _draw(spec)
@@ -173,5 +180,5 @@ def render(spec: PhotoSpec, small: bool = False) -> bytes:
 def to_webp(picture: Image.Image) -> bytes:
     """Encode a picture."""
     out = io.BytesIO()
-    picture.save(out, "WEBP", quality=84, method=2)
+    picture.save(out, "WEBP", quality=84, method=1)
     return out.getvalue()

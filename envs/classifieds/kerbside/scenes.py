@@ -1,5 +1,6 @@
 """Backgrounds that a seller's photo may have, drawn from a few shapes and a seeded random stream."""
 
+import functools
 import random
 
 from PIL import Image, ImageChops, ImageDraw, ImageFilter
@@ -22,12 +23,15 @@ def _shade(colour: Colour, amount: float) -> Colour:
     return red, green, blue
 
 
+@functools.cache
+def _noise() -> Image.Image:
+    small = Image.frombytes("L", (WIDTH // 2, HEIGHT // 2), random.Random(5).randbytes(WIDTH * HEIGHT // 4))
+    return Image.merge("RGB", [small.resize((WIDTH, HEIGHT), Image.Resampling.BILINEAR)] * 3)
+
+
 def _grain(image: Image.Image, strength: float) -> Image.Image:
     """Light noise of a fixed pattern, as cheap cameras leave it."""
-    rng = random.Random(5)
-    small = Image.frombytes("L", (WIDTH // 2, HEIGHT // 2), rng.randbytes(WIDTH * HEIGHT // 4))
-    noise = Image.merge("RGB", [small.resize(image.size, Image.Resampling.BILINEAR)] * 3)
-    return Image.blend(image, ImageChops.overlay(image, noise), strength)
+    return Image.blend(image, ImageChops.overlay(image, _noise()), strength)
 
 
 def _room(rng: random.Random) -> Image.Image:
@@ -156,6 +160,7 @@ SCENES = {
 }
 
 
+@functools.lru_cache(maxsize=48)
 def draw_scene(name: str, variant: int) -> Image.Image:
-    """Draw a background, 640 x 480 pixels; `variant` decides colours and details."""
+    """Draw a background, 640 x 480 pixels; `variant` decides colours and details. Do not draw on it: copy it."""
     return _grain(SCENES[name][0](random.Random(variant)), 0.12)

@@ -16,6 +16,7 @@ from .pictures import PhotoSpec
 
 TODAY = date(2026, 6, 15)
 _SELLERS = 24
+_VARIANTS = 12  # of each scene: few enough to be drawn once
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 
 
@@ -41,7 +42,7 @@ def seed_database(db: sqlite3.Connection, seed: int) -> None:
     for region, desk in zip(people.PLACES, rng.sample(people.MEETING_DESKS, len(people.PLACES)), strict=True):
         db.execute("INSERT INTO region VALUES (?, ?)", (region, desk))
     db.executemany("INSERT INTO city VALUES (?, ?)", cities)
-    _users(db, rng, [city for city, _ in cities])
+    _users(db, rng, [city for city, _ in cities], random.Random(f"kerbside phones {seed}"))
     ids = _listings(db, rng, codes)
     _comments(db, rng, ids)
     _messages(db, rng)
@@ -49,7 +50,8 @@ def seed_database(db: sqlite3.Connection, seed: int) -> None:
     _wanted(db, rng, codes)
 
 
-def _users(db: sqlite3.Connection, rng: random.Random, cities: list[str]) -> None:
+def _users(db: sqlite3.Connection, rng: random.Random, cities: list[str], dial: random.Random) -> None:
+    phones = dial.sample(range(2000, 9999), _SELLERS)
     firsts = rng.sample(people.FIRST_NAMES, _SELLERS - len(people.MEMBERS))
     lasts = rng.sample(people.LAST_NAMES, _SELLERS - len(people.MEMBERS))
     names = [*people.MEMBERS, *zip(firsts, lasts, strict=True)]
@@ -62,7 +64,7 @@ def _users(db: sqlite3.Connection, rng: random.Random, cities: list[str]) -> Non
             "INSERT INTO user VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 number, f"{first} {last}", f"{first}.{last}@{domain}".lower(), password, rng.choice(people.ABOUT),
-                f"555-01{number:02d}", rng.choice(cities), str(rng.randint(2015, 2025)),
+                f"555-{phones[number - 1]}", rng.choice(cities), str(rng.randint(2015, 2025)),
             ),
         )  # fmt: skip
 
@@ -122,7 +124,7 @@ def _photos(kind: Kind, facts: dict[str, Any], variant: int) -> Iterator[PhotoSp
     for view in views:
         yield PhotoSpec(
             kind.art, facts["colour"], facts["pieces"], facts["mark"], kind.anchor, kind.reach, facts["scene"], view,
-            facts["serial"] if view == "label" else "", variant,
+            facts["serial"] if view == "label" else "", variant % _VARIANTS,
         )  # fmt: skip
 
 

@@ -1,7 +1,6 @@
 """Puts the shop together: routes, pages for errors, and the doors for tests (`/__reset__`, `/__state__`)."""
 
 import functools
-import json
 import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,20 +10,22 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
+
+from confkv_agents.web.sitekit import door_routes, endpoint
 
 from . import pages_account as account
 from . import pages_cart as cart
 from . import pages_checkout as buy
 from . import pages_help as more
 from . import pages_shelves as shelves
-from .database import Database
+from .database import open_database
 from .pictures import render
 from .state import read_state
-from .visit import Page, Visit, endpoint
+from .visit import Page, Visit
 
 _HERE = Path(__file__).resolve().parent
 _ERRORS = {
@@ -51,29 +52,6 @@ def _templates() -> Jinja2Templates:
     return templates
 
 
-async def _reset(request: Request) -> Response:
-    try:
-        asked: Any = json.loads(await request.body() or b"{}")
-    except ValueError:
-        return PlainTextResponse('The body must be JSON, such as {"seed": 7}.', 400)
-    database: Database = request.app.state.database
-    seed = asked.get("seed", database.seed) if isinstance(asked, dict) else None
-    if not isinstance(seed, int) or isinstance(seed, bool):
-        return PlainTextResponse("seed must be a whole number.", 400)
-    database.reset(seed)
-    return Response(status_code=204)
-
-
-async def _state(request: Request) -> Response:
-    database: Database = request.app.state.database
-    with database.transaction() as db:
-        return JSONResponse(read_state(db, database.seed))
-
-
-async def _health(_: Request) -> Response:
-    return PlainTextResponse("ok")
-
-
 async def _http_error(request: Request, error: Exception) -> Response:
     return _error_page(request, error.status_code if isinstance(error, HTTPException) else 500)
 
@@ -85,12 +63,12 @@ async def _crash(request: Request, _: Exception) -> Response:
 def _error_page(request: Request, status: int) -> Response:
     title, text = _ERRORS.get(status, _ERRORS[500])
     with request.app.state.database.transaction() as db:
-        visit = Visit(request, db, {})
+        visit = Visit(request, db)
         return visit.show("error.html", status, title=title, text=text)
 
 
 def _route(path: str, page: Page, *methods: str) -> Route:
-    return Route(path, endpoint(page), methods=list(methods) or ["GET"])
+    return Route(path, endpoint(page, Visit), methods=list(methods) or ["GET"])
 
 
 _ROUTES: tuple[tuple[Any, ...], ...] = (
@@ -143,7 +121,7 @@ def create_app(database: Path, seed: int) -> Starlette:
     Returns:
         A Starlette application that shares nothing with other applications made here.
     """
-    store = Database(database, seed)
+    store = open_database(database, seed)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -152,9 +130,7 @@ def create_app(database: Path, seed: int) -> Starlette:
 
     app = Starlette(
         routes=[
-            Route("/__reset__", _reset, methods=["POST"]),
-            Route("/__state__", _state),
-            Route("/__health__", _health),
+            *door_routes(read_state),
             Route("/media/{slug}.webp", shelves.picture),
             Mount("/static", StaticFiles(directory=_HERE / "static"), name="static"),
             *(_route(path, page, *methods) for path, page, *methods in _ROUTES),

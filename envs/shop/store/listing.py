@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
-from .forms import whole_number
+from confkv_agents.web.sitekit import whole_number
 
 PAGE_SIZE = 8
 _RATED = (

@@ -7,10 +7,10 @@ import sqlite3
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from .forms import ADDRESS, COUNTRY, EMAIL, Field, check, check_password
+from confkv_agents.web.sitekit import Field, check, check_new_password, check_password, hash_password
+
+from .forms import ADDRESS, COUNTRY, EMAIL
 from .listing import products_where
-from .passwords import check_password as password_is
-from .passwords import hash_password
 from .visit import Visit, signed_in
 
 _NAME = (
@@ -34,7 +34,7 @@ def sign_in(visit: Visit) -> Response:
             errors["password"] = "Password is a required field."
         if not errors:
             row = visit.db.execute("SELECT * FROM customer WHERE email = ?", (values["email"].lower(),)).fetchone()
-            if row is not None and password_is(password[:200], row["password"]):
+            if row is not None and check_password(password[:200], row["password"]):
                 goal = visit.session.pop("after_sign_in", _ACCOUNT)
                 visit.sign_in(row["id"])
                 return visit.go(goal)
@@ -50,7 +50,7 @@ def register(visit: Visit) -> Response:
     errors: dict[str, str] = {}
     if visit.posted:
         values, errors = check(fields, visit.form)
-        errors |= check_password(visit.form.get("password", ""), visit.form.get("password2", ""))
+        errors |= check_new_password(visit.form.get("password", ""), visit.form.get("password2", ""))
         email = values["email"].lower()
         if "email" not in errors and _taken(visit, email, 0):
             errors["email"] = "There is already an account with this email address."
@@ -200,8 +200,8 @@ def edit_profile(visit: Visit) -> Response:
             errors["email"] = "There is already an account with this email address."
         new = visit.form.get("password", "")
         if new:
-            errors |= check_password(new, visit.form.get("password2", ""))
-        if (new or email != customer["email"]) and not password_is(
+            errors |= check_new_password(new, visit.form.get("password2", ""))
+        if (new or email != customer["email"]) and not check_password(
             visit.form.get("current", "")[:200], customer["password"]
         ):
             errors["current"] = "Please enter your current password to change email or password."

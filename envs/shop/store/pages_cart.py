@@ -4,8 +4,9 @@ import json
 
 from starlette.responses import Response
 
+from confkv_agents.web.sitekit import whole_number
+
 from .baskets import MOST, Basket, add_to_cart, coupon_problem, find_coupon, load_basket, open_cart
-from .forms import whole_number
 from .visit import Visit
 
 CART = "/checkout/cart/"

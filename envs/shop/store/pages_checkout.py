@@ -5,8 +5,10 @@ from typing import Any
 
 from starlette.responses import Response
 
+from confkv_agents.web.sitekit import Field, check
+
 from .baskets import PAYMENT, SHIPPING, Basket, coupon_problem, load_basket
-from .forms import ADDRESS, COUNTRY, EMAIL, Field, check
+from .forms import ADDRESS, COUNTRY, EMAIL
 from .seeding import TODAY
 from .visit import Visit
 

@@ -2,8 +2,10 @@
 
 from starlette.responses import Response
 
+from confkv_agents.web.sitekit import Field, check
+
 from .baskets import SHIPPING
-from .forms import EMAIL, Field, check
+from .forms import EMAIL
 from .listing import products_where
 from .visit import Visit
 

@@ -8,7 +8,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from .forms import Field, check, whole_number
+from confkv_agents.web.sitekit import Field, check, whole_number
+
 from .listing import list_products, products_where, search
 from .pictures import PictureSpec
 from .seeding import TODAY

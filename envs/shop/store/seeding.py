@@ -5,10 +5,11 @@ import random
 import sqlite3
 from datetime import date, timedelta
 
+from confkv_agents.web.sitekit import hash_password
+
 from . import people
 from .catalogue import CATEGORIES, COLOURS, MOTIFS, Category, Kind
 from .forms import COUNTRY
-from .passwords import hash_password
 
 TODAY = date(2026, 6, 15)
 _LINES = ("Classic", "City", "Original", "Everyday", "Signature", "Heritage")

@@ -273,3 +273,12 @@ def test_benchmark_options_out_of_range_are_refused(tmp_path: Path) -> None:
     ):
         with pytest.raises(ConfigError, match="--"):
             make()
+
+
+def test_tables_keep_their_columns_on_a_narrow_terminal(tmp_path: Path) -> None:
+    shown = io.StringIO()
+    options = common(tmp_path, policies="full,confkv+recall", limit=1)
+    reporter = Reporter(Console(file=shown, width=50, highlight=False))
+    run_bench(NeedleBench(options, later_turn=True), reporter, tiny_llama())
+    for word in ("confkv+recall", "peak MiB", "cold MiB", "recalled", "probed"):
+        assert word in shown.getvalue()

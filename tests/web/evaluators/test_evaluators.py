@@ -275,3 +275,31 @@ def test_a_page_that_does_not_answer_is_an_infra_error(driver: Driver) -> None:
         driver.env.evaluate()
     assert driver.env.stop_reason == "infra_error"
     assert isinstance(driver.env, WebEnv)
+
+
+def forum_comment(author: str, level: int, minute: int, text: str, below: str = "") -> str:
+    return (
+        f"<article class=comment data-level={level}><div class=comment__row><div class=comment__main><header><h1>"
+        f"<a class=fg-inherit>{author}</a> <span><time datetime='2026-06-15T12:{minute:02}:00+00:00'>ago</time></span>"
+        f"</h1></header><div class=comment__content><p>{text}</p></div></div></div>{below}</article>"
+    )
+
+
+@pytest.mark.browser
+def test_forum_helpers_read_the_tree_of_comments(driver: Driver) -> None:
+    answers = forum_comment("cleo", 2, 9, "ten") + forum_comment("ada", 2, 8, "nine")
+    driver.pages.pages["/"] = (
+        "<main id=main><a class=fg-inherit>op</a>"
+        + forum_comment("ben", 1, 5, "five", answers)
+        + forum_comment("ada", 1, 7, "seven")
+        + "</main>"
+    )
+    latest = "func:reddit_get_latest_comment_content_by_username(__page__, '{}')"
+    parent = "func:reddit_get_parent_comment_username_of_latest_comment_by_username(__page__, '{}')"
+    expected = [("ada", "nine", "ben"), ("cleo", "ten", "ben"), ("ben", "five", "op"), ("zoe", "", "")]
+    targets = [
+        content("last", helper.format(name), exact_match=value)
+        for name, text, author in expected
+        for helper, value in ((latest, text), (parent, author))
+    ]
+    assert [check.got for check in judge_page(driver, *targets) if not check.ok] == []

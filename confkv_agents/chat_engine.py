@@ -1,0 +1,80 @@
+"""What a chat model does with its engine besides answering: sessions, memory, counting tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import BaseMessage
+
+from confkv_agents.chat_errors import langchain_errors_raised
+from confkv_agents.chat_tools import tool_use
+from confkv_agents.messages import ImageAccess, to_turns
+
+if TYPE_CHECKING:
+    from confkv_agents.engine import Engine
+    from confkv_agents.engine.session import SessionInfo
+
+
+class EngineAccess:
+    """Part of `ChatConfKV` that needs its engine only."""
+
+    if TYPE_CHECKING:  # fields of the chat model
+        model: str
+        revision: str | None
+        dtype: str
+        device_map: Any
+        engine: Any
+        chat_template_kwargs: dict[str, Any]
+        sanitize_control_tokens: bool
+
+        @property
+        def _access(self) -> ImageAccess: ...
+
+    def sessions(self) -> list[SessionInfo]:
+        """What the conversations hold, most recently used first."""
+        return self._engine().sessions()
+
+    def drop_session(self, name: str | None = None) -> int:
+        """Forget the conversations of a name, or all; returns how many."""
+        return self._engine().drop_session(name)
+
+    @property
+    def kv_bytes(self) -> int:
+        """Bytes that all conversations hold now."""
+        return self._engine().kv_bytes
+
+    def close(self) -> None:
+        """Stop the engine and free the weights; a later call of a chat model named by `model` loads them again."""
+        self._engine().close()
+
+    def get_token_ids(self, text: str) -> list[int]:
+        """Token ids of plain text, by the model's own tokenizer."""
+        return self._engine().text_ids(text)
+
+    def get_num_tokens(self, text: str) -> int:
+        """Number of tokens of plain text, by the model's own tokenizer."""
+        return len(self.get_token_ids(text))
+
+    def get_num_tokens_from_messages(self, messages: list[BaseMessage], tools: Sequence[Any] | None = None) -> int:
+        """Exact number of prompt tokens of a conversation: template, generation prompt, tools and pictures included.
+
+        Args:
+            messages: The conversation.
+            tools: Tools as `bind_tools` takes them.
+        """
+        use = tool_use({"tools": tools})
+        with langchain_errors_raised():
+            return self._engine().count_tokens(
+                to_turns(messages, self._access),
+                self.chat_template_kwargs,
+                self.sanitize_control_tokens,
+                () if use is None else use.tools,
+            )
+
+    def _engine(self) -> Engine:
+        if self.engine is not None:
+            return self.engine
+        from confkv_agents.engine.registry import get_engine
+
+        return get_engine(self.model, revision=self.revision, dtype=self.dtype, device_map=self.device_map)

@@ -1,0 +1,152 @@
+"""From a chat model's fields and a call's options to a request to the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.runnables.config import ensure_config
+
+from confkv_agents.chat_tools import response_schema, tool_use
+
+if TYPE_CHECKING:
+    from confkv_agents.cache import CacheConfig
+    from confkv_agents.chat_models import ChatConfKV
+    from confkv_agents.engine import Request
+    from confkv_agents.engine.conversation import Turn
+
+_OF_MODEL = {  # options that are fields of the chat model too
+    "max_tokens",
+    "temperature",
+    "top_p",
+    "top_k",
+    "seed",
+    "timeout",
+    "session_id",
+    "logprobs",
+    "top_logprobs",
+    "trace",
+    "chat_template_kwargs",
+}
+_OF_CALL = {"tools", "tool_choice", "parallel_tool_calls", "strict", "response_format", "grammar"}
+
+IDENTIFYING = (  # fields that change an answer
+    "model",
+    "revision",
+    "dtype",
+    "policy",
+    "budget",
+    "temperature",
+    "top_p",
+    "top_k",
+    "max_tokens",
+    "stop",
+    "seed",
+    "logprobs",
+    "top_logprobs",
+    "trace",
+    "chat_template_kwargs",
+    "sanitize_control_tokens",
+)
+
+
+def build_request(
+    model: ChatConfKV, turns: tuple[Turn, ...], stop: Sequence[str] | None, kwargs: dict[str, Any]
+) -> Request:
+    """A request for an answer to a conversation.
+
+    Args:
+        model: Its fields are the defaults.
+        turns: The conversation.
+        stop: The call's stop strings, added to the model's.
+        kwargs: The call's options.
+
+    Raises:
+        TypeError: An unknown option.
+        ValueError: An option's value is impossible.
+        ConfigError: A sampling or cache setting is impossible.
+    """
+    from confkv_agents.engine.request import Request
+    from confkv_agents.engine.sampling import SamplingConfig
+
+    options = call_options(model, kwargs)
+    schema, strict = response_schema(options["response_format"])
+    return Request(
+        turns=turns,
+        cache=cache_config(model),
+        sampling=SamplingConfig(
+            temperature=options["temperature"],
+            top_k=options["top_k"],
+            top_p=options["top_p"],
+            seed=options["seed"],
+        ),
+        max_tokens=options["max_tokens"],
+        stop=tuple(merged(model.stop, stop)),
+        session=options["session_id"] or thread_id(),
+        kv_memory=model.kv_memory,
+        timeout=options["timeout"],
+        logprobs=bool(options["logprobs"]),
+        top_logprobs=int(options["top_logprobs"] or 0),
+        trace=bool(options["trace"]),
+        template_vars={**model.chat_template_kwargs, **(kwargs.get("chat_template_kwargs") or {})},
+        sanitize=model.sanitize_control_tokens,
+        tools=tool_use(options),
+        schema=schema,
+        strict=strict,
+        grammar=options["grammar"],
+    )
+
+
+def call_options(model: ChatConfKV, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a model with a call's own values over them.
+
+    Raises:
+        TypeError: An unknown option.
+        ValueError: An option's value is impossible.
+    """
+    given = {name: value for name, value in kwargs.items() if name != "stream"}
+    if given.pop("n", 1) not in (None, 1):
+        raise ValueError("ChatConfKV gives one answer per call; n must be 1")
+    if given.pop("model", model.model) != model.model:
+        raise ValueError(f"this ChatConfKV has the weights of {model.model!r} only; make another one per model")
+    unknown = sorted(set(given) - _OF_MODEL - _OF_CALL)
+    if unknown:
+        raise TypeError(
+            f"ChatConfKV does not know the call options {', '.join(unknown)}; it knows "
+            f"{', '.join(sorted(_OF_MODEL | _OF_CALL))} and stop"
+        )
+    options = {name: getattr(model, name) for name in _OF_MODEL} | dict.fromkeys(_OF_CALL) | given
+    for name in ("max_tokens", "timeout"):
+        if options[name] is not None and options[name] <= 0:
+            raise ValueError(f"{name} must be above 0, got {options[name]}")
+    return options
+
+
+def cache_config(model: ChatConfKV) -> CacheConfig:
+    """How a model's conversations spend memory.
+
+    Raises:
+        TypeError: `kv` is no `CacheConfig`.
+    """
+    from confkv_agents.cache import CacheConfig
+
+    if model.kv is None:
+        return CacheConfig(policy=model.policy, budget=model.budget)
+    if isinstance(model.kv, dict):
+        return CacheConfig(**model.kv)
+    if not isinstance(model.kv, CacheConfig):
+        raise TypeError(f"kv must be a CacheConfig, got {type(model.kv).__name__}")
+    return model.kv
+
+
+def merged(first: Sequence[str] | None, second: Sequence[str] | str | None) -> list[str]:
+    """Stop strings of the model and of a call, each once."""
+    more = [second] if isinstance(second, str) else list(second or ())
+    return list(dict.fromkeys([*(first or ()), *more]))
+
+
+def thread_id() -> str | None:
+    """The conversation's id in a LangGraph run; a context variable, so it is there in streams too."""
+    configurable = ensure_config().get("configurable") or {}
+    found = configurable.get("thread_id")
+    return None if found is None else str(found)

@@ -1,0 +1,44 @@
+CREATE TABLE user (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL COLLATE NOCASE, password TEXT, bio TEXT NOT NULL,
+    created INTEGER NOT NULL);
+CREATE TABLE forum (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL COLLATE NOCASE, title TEXT NOT NULL,
+    description TEXT NOT NULL, sidebar TEXT NOT NULL, owner_id INTEGER NOT NULL REFERENCES user, created INTEGER NOT NULL,
+    members INTEGER NOT NULL, hue INTEGER NOT NULL);
+CREATE TABLE picture (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, shot TEXT, seed TEXT, data BLOB);
+CREATE TABLE post (id INTEGER PRIMARY KEY, forum_id INTEGER NOT NULL REFERENCES forum,
+    user_id INTEGER NOT NULL REFERENCES user, kind TEXT NOT NULL CHECK (kind IN ('text', 'link', 'picture')),
+    title TEXT NOT NULL, slug TEXT NOT NULL, body TEXT NOT NULL, url TEXT NOT NULL DEFAULT '',
+    picture_id INTEGER REFERENCES picture, created INTEGER NOT NULL, edited INTEGER, deleted INTEGER NOT NULL DEFAULT 0,
+    ups INTEGER NOT NULL, downs INTEGER NOT NULL, score INTEGER NOT NULL, hot REAL NOT NULL, split REAL NOT NULL,
+    comments INTEGER NOT NULL DEFAULT 0, active INTEGER NOT NULL);
+CREATE INDEX post_forum ON post (forum_id, created);
+CREATE TABLE comment (id INTEGER PRIMARY KEY, post_id INTEGER NOT NULL REFERENCES post,
+    parent_id INTEGER REFERENCES comment, user_id INTEGER NOT NULL REFERENCES user, body TEXT NOT NULL,
+    created INTEGER NOT NULL, edited INTEGER, deleted INTEGER NOT NULL DEFAULT 0, ups INTEGER NOT NULL,
+    downs INTEGER NOT NULL, score INTEGER NOT NULL);
+CREATE INDEX comment_post ON comment (post_id);
+CREATE INDEX comment_user ON comment (user_id);
+CREATE TABLE post_vote (user_id INTEGER NOT NULL, post_id INTEGER NOT NULL, value INTEGER NOT NULL CHECK (value IN (-1, 1)),
+    PRIMARY KEY (user_id, post_id));
+CREATE TABLE comment_vote (user_id INTEGER NOT NULL, comment_id INTEGER NOT NULL,
+    value INTEGER NOT NULL CHECK (value IN (-1, 1)), PRIMARY KEY (user_id, comment_id));
+CREATE TABLE subscription (user_id INTEGER NOT NULL, forum_id INTEGER NOT NULL, PRIMARY KEY (user_id, forum_id));
+CREATE TABLE saved (user_id INTEGER NOT NULL, post_id INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (user_id, post_id));
+CREATE TABLE hidden (user_id INTEGER NOT NULL, post_id INTEGER NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (user_id, post_id));
+CREATE TABLE blocked (user_id INTEGER NOT NULL, other_id INTEGER NOT NULL, at INTEGER NOT NULL,
+    PRIMARY KEY (user_id, other_id));
+CREATE TABLE message (id INTEGER PRIMARY KEY, thread_id INTEGER NOT NULL, sender_id INTEGER NOT NULL REFERENCES user,
+    receiver_id INTEGER NOT NULL REFERENCES user, body TEXT NOT NULL, created INTEGER NOT NULL,
+    seen INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX message_thread ON message (thread_id);
+CREATE TABLE report (id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL REFERENCES user, post_id INTEGER,
+    comment_id INTEGER, reason TEXT NOT NULL, note TEXT NOT NULL, created INTEGER NOT NULL);
+CREATE TABLE poll (id INTEGER PRIMARY KEY, post_id INTEGER UNIQUE NOT NULL REFERENCES post, question TEXT NOT NULL);
+CREATE TABLE poll_option (id INTEGER PRIMARY KEY, poll_id INTEGER NOT NULL REFERENCES poll, label TEXT NOT NULL,
+    votes INTEGER NOT NULL);
+CREATE TABLE poll_vote (user_id INTEGER NOT NULL, poll_id INTEGER NOT NULL, option_id INTEGER NOT NULL,
+    PRIMARY KEY (user_id, poll_id));
+CREATE TABLE article (post_id INTEGER PRIMARY KEY REFERENCES post, host TEXT NOT NULL, title TEXT NOT NULL,
+    byline TEXT NOT NULL, body TEXT NOT NULL);
+CREATE TABLE session (id TEXT PRIMARY KEY, data TEXT NOT NULL);
+CREATE TABLE clock (ticks INTEGER NOT NULL);
+INSERT INTO clock VALUES (0);

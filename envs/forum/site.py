@@ -1,0 +1,5 @@
+"""Gatherwell, the forum: `create_app` is what the environment starts (see README.md)."""
+
+from .board import create_app
+
+__all__ = ["create_app"]
