@@ -21,7 +21,7 @@ from typing import Literal
 
 import torch
 
-from confkv_agents.cache.tiers import FEW_ROWS, MASKED, DenseTier, Int8Tier, Tier
+from confkv_agents.cache.tiers import FEW_ROWS, MASKED, DenseTier, Int8Tier, Tier, product
 
 Path = Literal["fused", "tiled", "direct", "blocks"]
 
@@ -29,6 +29,7 @@ TILE = 1 << 20  # most weights of one tile: 2 MiB in bf16
 GATHERED = 4096  # most slots of which coded ones are decoded at once
 FUSED_ROW = 1024  # on the CPU, a single query over more slots than this is faster by plain products than fused
 PIECE = 256  # queries that the fused way takes at a time when they need a mask
+ALIGNED = 64  # slots to which keys in one piece are filled up: products with odd sizes take twice as long
 
 
 @dataclass(frozen=True)
@@ -75,35 +76,26 @@ class OwnBias:
         self.length, self.device, self.real = length, device, real
         self._made: dict[tuple[object, ...], torch.Tensor] = {}
 
-    def bias(self, dtype: torch.dtype) -> torch.Tensor:
-        """Return `[1 or B, 1, Q, Q]` of 0 and `hidden(dtype)`."""
-        key = ("bias", dtype)
+    def bias(self, dtype: torch.dtype, gap: int = 0) -> torch.Tensor:
+        """Return `[1 or B, 1, Q, gap + Q]` of 0 and `hidden(dtype)`; nobody sees the `gap` slots before the tokens."""
+        key = ("bias", dtype, gap)
         if key not in self._made:
-            number = torch.arange(self.length, device=self.device)
-            visible = (number[:, None] >= number)[None, None]
+            number = torch.arange(-gap, self.length, device=self.device)
+            visible = ((number[gap:, None] >= number) & (number >= 0))[None, None]
             if self.real is not None:
-                visible = visible & self.real[:, None, None, :]
+                visible = visible & torch.nn.functional.pad(self.real, (gap, 0))[:, None, None, :]
             empty = torch.zeros(visible.shape, dtype=dtype, device=self.device)
             self._made[key] = empty.masked_fill_(~visible, hidden(dtype))
         return self._made[key]
 
-    def strip(self, start: int, stop: int, past: int, groups: int, dtype: torch.dtype) -> torch.Tensor:
-        """Return the mask `[1 or B, 1, groups * q, past + stop]` of the queries `start:stop` after `past` tokens."""
-        count = stop - start
-        if self.real is not None:
-            own = self.bias(dtype)[:, :, start:stop, :stop]
-            mask = torch.nn.functional.pad(own, (past, 0))[:, :, None].expand(-1, -1, groups, -1, -1)
-            return mask.reshape(own.shape[0], 1, groups * count, past + stop)
-        # Without padding every piece sees all before it and a triangle at its end: views of one longest strip.
-        most = min(PIECE, self.length)
-        key = ("strip", past, groups, most, dtype)
+    def mask(self, past: int, gap: int, groups: int, dtype: torch.dtype) -> torch.Tensor:
+        """Return `[1 or B, 1, groups, Q, past + gap + Q]`: all see the past, and of their own what `bias` says."""
+        key = ("mask", past, gap, groups, dtype)
         if key not in self._made:
-            longest = torch.zeros(groups, most, past + self.length, dtype=dtype, device=self.device)
-            ahead = torch.ones(most, most, dtype=torch.bool, device=self.device).triu_(1)
-            longest[..., past + self.length - most :].masked_fill_(ahead, hidden(dtype))
-            self._made[key] = longest
-        view = self._made[key][:, most - count :, self.length - stop :]
-        return view.reshape(1, 1, groups * count, past + stop)
+            own = self.bias(dtype, gap)
+            wide = torch.nn.functional.pad(own, (past, 0))
+            self._made[key] = wide[:, :, None].expand(-1, -1, groups, -1, -1).contiguous()
+        return self._made[key]
 
 
 def hidden(dtype: torch.dtype) -> float:
@@ -152,21 +144,23 @@ def attend(
 
 @dataclass(frozen=True)
 class _Gathered:
-    """Keys and values of all tiers in one piece.
+    """Keys and values of all tiers in one piece; before the queries' own tokens lies a gap that nobody may see.
 
     Attributes:
-        keys: `[B * Hkv, n, D]`.
-        values: `[B * Hkv, n, D]`.
-        bias: `[B or 1, Hkv or 1, n]` in the keys' dtype, or None if all are visible.
+        keys: `[B, Hkv, n, D]`.
+        values: `[B, Hkv, n, D]`.
+        bias: `[B or 1, Hkv or 1, n]` in the keys' dtype, or None if all but the gap are visible.
         index: For each tier the slots taken `[B, Hkv, n]`, None for all in order.
-        sizes: For each tier how many slots were taken.
+        starts: For each tier where its slots begin.
+        gap: Slots between the others and the queries' own.
     """
 
     keys: torch.Tensor
     values: torch.Tensor
     bias: torch.Tensor | None
     index: list[torch.Tensor | None]
-    sizes: list[int]
+    starts: list[int]
+    gap: int
 
 
 class _Work:
@@ -196,29 +190,31 @@ class _Work:
 
     def gather(self) -> _Gathered:
         """Read every tier."""
-        keys, values, biases, indices, sizes = [], [], [], [], []
-        for tier in self.tiers:
-            if not isinstance(tier, DenseTier | Int8Tier):
-                raise TypeError(f"{type(tier).__name__} is read block by block only: take the path 'blocks' or 'direct'")
-            bias = tier.bias
-            index = None if bias is None else _live(bias)
-            index = None if index is None else index.expand(-1, self.kv_heads, -1)
-            key, value = tier.read(index, self.query.dtype)
-            keys.append(key)
-            values.append(value)
-            biases.append(None if index is not None else bias)
-            indices.append(index)
-            sizes.append(key.shape[2])
+        tiers = [tier for tier in self.tiers if isinstance(tier, DenseTier | Int8Tier)]
+        if len(tiers) < len(self.tiers):
+            raise TypeError("a tier is read block by block only: take the path 'blocks' or 'direct'")
+        shape, dtype = (self.rows, self.kv_heads), self.query.dtype
+        if len(tiers) == 1 and isinstance(tiers[0], DenseTier):
+            bias = None if tiers[0].bias is None else _lower(tiers[0].bias, dtype)
+            return _Gathered(tiers[0].keys, tiers[0].values, bias, [None], [0], 0)
+        index = [None if tier.bias is None else _live(tier.bias) for tier in tiers]
+        sizes = [tier.slots if taken is None else taken.shape[-1] for tier, taken in zip(tiers, index, strict=True)]
+        gap = 0 if self.own is None else -sum(sizes) % ALIGNED
+        starts = [sum(sizes[:number]) for number in range(len(sizes))]
+        starts[-1] += gap
+        total = sum(sizes) + gap
+        keys, values = (self.query.new_empty(*shape, total, self.width) for _ in range(2))
+        keys[:, :, starts[-1] - gap : starts[-1]] = 0
+        values[:, :, starts[-1] - gap : starts[-1]] = 0
         joined = None
-        if any(bias is not None for bias in biases):
-            shape = next(bias.shape[:2] for bias in biases if bias is not None)
-            parts = [
-                self.query.new_zeros(*shape, size) if bias is None else _lower(bias, self.query.dtype)
-                for bias, size in zip(biases, sizes, strict=True)
-            ]
-            joined = torch.cat([part.expand(*shape, -1) for part in parts], -1)
-        key, value = (parts[0] if len(parts) == 1 else torch.cat(parts, 2) for parts in (keys, values))
-        return _Gathered(key.flatten(0, 1), value.flatten(0, 1), joined, indices, sizes)
+        for number, (tier, taken, start) in enumerate(zip(tiers, index, starts, strict=True)):
+            taken = index[number] = None if taken is None else taken.expand(*shape, -1)
+            span = slice(start, start + sizes[number])
+            tier.load(taken, keys[:, :, span], values[:, :, span])
+            if tier.bias is not None and taken is None:
+                joined = self.query.new_zeros(*shape, total) if joined is None else joined
+                joined[..., span] = _lower(tier.bias, dtype)
+        return _Gathered(keys, values, joined, index, starts, gap)
 
     def fused(self) -> torch.Tensor:
         """Return the output `[B, Hkv, groups, Q, D]` from torch's own attention."""
@@ -226,14 +222,13 @@ class _Work:
             raise ValueError("the fused path knows no softcap")
         sdpa, scale = torch.nn.functional.scaled_dot_product_attention, self.heads.scaling
         all_of = self.gather()
-        keys, values = (part.unflatten(0, (self.rows, self.kv_heads)) for part in (all_of.keys, all_of.values))
-        past, bias = sum(all_of.sizes) - self.length, all_of.bias
+        keys, values, bias = all_of.keys, all_of.values, all_of.bias
+        total, shape = keys.shape[2], (self.rows, self.kv_heads)
         if self.own is None:
-            mask = None if bias is None else bias[:, :, None]
             packed = self.query.flatten(2, 3)
-            if mask is not None:
-                mask = mask.expand(self.rows, self.kv_heads, packed.shape[2], -1)
+            mask = None if bias is None else bias[:, :, None].expand(*shape, packed.shape[2], -1)
             return sdpa(packed, keys, values, attn_mask=mask, scale=scale).view(self.query.shape)
+        past = total - self.length - all_of.gap
         if past == 0 and self.own.real is None and bias is None:
             query = self.query.flatten(1, 2)
             output = sdpa(query, keys, values, is_causal=True, scale=scale, enable_gqa=self.groups > 1)
@@ -241,70 +236,69 @@ class _Work:
         parts = []
         for start in range(0, self.length, PIECE):
             stop = min(start + PIECE, self.length)
-            mask = self.own.strip(start, stop, past, self.groups, self.query.dtype)
+            seen = total - self.length + stop
+            mask = self._mask(past, all_of.gap, start, stop)
             if bias is not None:
-                mask = mask + bias[:, :, None, : past + stop]
-            mask = mask.expand(self.rows, self.kv_heads, -1, -1)
+                mask = mask + bias[:, :, None, :seen]
             query = self.query[:, :, :, start:stop].flatten(2, 3)
-            output = sdpa(query, keys[:, :, : past + stop], values[:, :, : past + stop], attn_mask=mask, scale=scale)
+            mask = mask.expand(*shape, -1, -1)
+            output = sdpa(query, keys[:, :, :seen], values[:, :, :seen], attn_mask=mask, scale=scale)
             parts.append(output.unflatten(2, (self.groups, stop - start)))
         return parts[0] if len(parts) == 1 else torch.cat(parts, 3)
+
+    def _mask(self, past: int, gap: int, start: int, stop: int) -> torch.Tensor:
+        """Return the mask `[1 or B, 1, groups * q, past + gap + stop]` of the queries `start:stop`."""
+        assert self.own is not None
+        if self.length <= PIECE:
+            return self.own.mask(past, gap, self.groups, self.query.dtype).flatten(2, 3)
+        own = self.own.bias(self.query.dtype, gap)[:, :, start:stop, : gap + stop]
+        wide = torch.nn.functional.pad(own, (past, 0))[:, :, None]
+        return wide.expand(-1, -1, self.groups, -1, -1).flatten(2, 3)
 
     def tiled(self, query_weight: torch.Tensor | None) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """Return output and mass, a tile of queries at a time over all stored tokens."""
         all_of = self.gather()
-        total = sum(all_of.sizes)
-        past = total if self.own is None else total - self.length
-        heads = self.rows * self.kv_heads
-        step = min(self.length, max(1, TILE // max(1, heads * self.groups * total)))
+        keys, values = all_of.keys.flatten(0, 1), all_of.values.flatten(0, 1)
+        heads, total = keys.shape[:2]
+        tiles = -(-heads * self.groups * self.length * total // TILE)
+        step = -(-self.length // max(1, min(tiles, self.length)))
         # Large tensors that come and go would be handed back to the system and zeroed again each time: reuse one.
         reuse = not (torch.is_grad_enabled() and self.query.requires_grad)
         room = self.query.new_empty(heads * self.groups * step * total) if reuse else None
-        output = torch.empty_like(self.query, memory_format=torch.contiguous_format) if reuse else None
-        parts = []
-        mass = None
+        mass, share = None, None
         if query_weight is not None:
-            mass = torch.zeros(heads, total, dtype=torch.float32, device=self.query.device)
-            share = (query_weight / self.groups).to(self.query.dtype)
+            mass = torch.zeros(heads, total, dtype=torch.float32, device=keys.device)
+            share = (query_weight / self.groups).to(keys.dtype)
+        parts = []
         for start in range(0, self.length, step):
             stop = min(start + step, self.length)
-            count, seen = stop - start, total if self.own is None else past + stop
             query = (self.query[:, :, :, start:stop] * self.heads.scaling).reshape(heads, -1, self.width)
-            keys, values = all_of.keys[:, :seen], all_of.values[:, :seen]
-            place = None if room is None else room[: query.shape[0] * query.shape[1] * seen].view(heads, -1, seen)
-            weights = torch.bmm(query, keys.transpose(1, 2), out=place)
-            self._finish(weights.view(self.rows, self.kv_heads, self.groups, count, seen), all_of.bias, start, stop)
-            weights = torch.softmax(weights, -1, out=place)
-            mixed = torch.bmm(weights, values).view(self.rows, self.kv_heads, self.groups, count, self.width)
-            if output is None:
-                parts.append(mixed)
-            else:
-                output[:, :, :, start:stop] = mixed
-            if mass is not None:
+            place = None if room is None else room[: query.shape[0] * query.shape[1] * total].view(heads, -1, total)
+            scores = torch.bmm(query, keys.transpose(1, 2), out=place)
+            self._finish(scores.unflatten(0, (self.rows, -1)).unflatten(2, (self.groups, -1)), all_of, start, stop)
+            weights = torch.softmax(scores, -1, out=place)
+            parts.append(torch.bmm(weights, values).view(*self.query.shape[:3], stop - start, self.width))
+            if mass is not None and share is not None:
                 each = share[:, None, None, start:stop].expand(-1, self.kv_heads, self.groups, -1)
-                mass[:, :seen] += torch.bmm(each.reshape(heads, 1, -1), weights).squeeze(1)
-        if output is None:
-            output = torch.cat(parts, 3)
-        return output, [] if mass is None else self._spread(mass, all_of)
+                mass += torch.bmm(each.reshape(heads, 1, -1), weights).squeeze(1)
+        output = parts[0] if len(parts) == 1 else torch.cat(parts, 3)
+        return output, [] if mass is None else self._spread(mass.unflatten(0, (self.rows, -1)), all_of)
 
-    def _finish(self, scores: torch.Tensor, bias: torch.Tensor | None, start: int, stop: int) -> None:
+    def _finish(self, scores: torch.Tensor, all_of: _Gathered, start: int, stop: int) -> None:
         """Apply softcap and biases in place to `[B, Hkv, groups, q, n]` scores of the queries `start:stop`."""
         if self.heads.softcap is not None:
             scores.div_(self.heads.softcap).tanh_().mul_(self.heads.softcap)
-        if bias is not None:
-            scores.add_(bias[:, :, None, None, : scores.shape[-1]])
+        if all_of.bias is not None:
+            scores.add_(all_of.bias[:, :, None, None])
         if self.own is not None:
-            own = self.own.bias(scores.dtype)[:, :, None, start:stop]
-            if self.own.real is None:  # those before the tile are visible to all of it
-                scores[..., -(stop - start) :].add_(own[..., start:stop])
-            else:
-                scores[..., -stop:].add_(own[..., :stop])
+            own = self.own.bias(scores.dtype, all_of.gap)[:, :, None, start:stop]
+            scores[..., -own.shape[-1] :].add_(own)
 
     def _spread(self, mass: torch.Tensor, all_of: _Gathered) -> list[torch.Tensor]:
         """Return for each tier `[B, Hkv, slots]` of what its taken slots drew."""
         found = []
-        split = mass.view(self.rows, self.kv_heads, -1).split(all_of.sizes, -1)
-        for tier, index, drawn in zip(self.tiers, all_of.index, split, strict=True):
+        for tier, index, start in zip(self.tiers, all_of.index, all_of.starts, strict=True):
+            drawn = mass[..., start : start + (tier.slots if index is None else index.shape[-1])]
             if index is not None:
                 empty = torch.zeros(*drawn.shape[:2], tier.slots, dtype=torch.float32, device=mass.device)
                 drawn = empty.scatter_(-1, index, drawn)
@@ -316,20 +310,28 @@ class _Work:
     def direct(self, query_weight: torch.Tensor | None) -> tuple[torch.Tensor, list[torch.Tensor]]:
         """Return output and mass of a few queries, from what each tier says."""
         query = (self.query * self.heads.scaling).flatten(2, 3)
+        only = self.tiers[0]
+        if len(self.tiers) == 1 and isinstance(only, DenseTier) and self.own is None and self.heads.softcap is None:
+            scores = product(only.keys, query.transpose(2, 3)).transpose(2, 3)
+            scores = scores.float() if only.bias is None else scores + only.bias[:, :, None]  # the bias is fp32
+            weights = scores.softmax(-1)
+            output = product(weights.to(query.dtype), only.values).view(self.query.shape)
+            return output, [] if query_weight is None else [self._drawn(weights, query_weight)]
         spans = list(self._spans())
         scores = [self._scores(query, *span) for span in spans]
         weights = (scores[0] if len(scores) == 1 else torch.cat(scores, -1)).softmax(-1)
-        output, offset = None, 0
+        mixed_all, offset = None, 0
         for _, tier, start, stop in spans:
             mixed = tier.mix(weights[..., offset : offset + stop - start], start, stop)
-            output = mixed if output is None else output.add_(mixed)
+            mixed_all = mixed if mixed_all is None else mixed_all.add_(mixed)
             offset += stop - start
-        assert output is not None
+        assert mixed_all is not None
+        output = mixed_all.view(self.query.shape)
         if query_weight is None:
-            return output.view(self.query.shape), []
+            return output, []
         drawn = self._drawn(weights, query_weight)
         sizes = [tier.slots for tier in self.tiers]
-        return output.view(self.query.shape), [drawn] if len(sizes) == 1 else list(drawn.split(sizes, -1))
+        return output, [drawn] if len(sizes) == 1 else list(drawn.split(sizes, -1))
 
     def _spans(self) -> Iterator[tuple[int, Tier, int, int]]:
         """Yield (tier number, tier, start, stop); a tier that is read without copies is one span."""
@@ -402,7 +404,7 @@ def _live(bias: torch.Tensor) -> torch.Tensor | None:
     live = bias == 0
     counts = live.sum(-1)
     number = int(counts.max())
-    if number == bias.shape[-1] or number != int(counts.min()):
+    if number in (0, bias.shape[-1]) or number != int(counts.min()):
         return None
     return live.nonzero()[:, -1].view(*bias.shape[:2], number)
 

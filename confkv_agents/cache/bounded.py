@@ -186,8 +186,10 @@ class BoundedBank(Bank):
         self._stage(layer, keys, values, real, start)
         table = self.stores.table
         if table.mass is not None:
-            count = torch.full((self.rows,), stop - start, device=self.device) if real is None else real.sum(-1)
-            table.mass[layer].mul_(torch.pow(self.policy.decay, count).view(-1, 1, 1))
+            if real is None:
+                table.mass[layer].mul_(self.policy.decay ** (stop - start))
+            else:
+                table.mass[layer].mul_(torch.pow(self.policy.decay, real.sum(-1)).view(-1, 1, 1))
             regions = ("full", "int8", "buffer") if self.stores.int8 else ("full", "buffer")
             for region, each in zip(regions, drawn, strict=True):
                 begin = table.regions.columns(region).start
@@ -202,7 +204,8 @@ class BoundedBank(Bank):
         if not stores.buffer or stores.buffer[0].slots < length:
             stores.resize(stores.caps("full"), stores.caps("int8"), blocks_of(length))
         store, table = stores.buffer[layer], stores.table
-        store.keys[:, :, :length], store.values[:, :, :length] = keys, values
+        store.keys[:, :, :length].copy_(keys)
+        store.values[:, :, :length].copy_(values)
         begin = table.regions.columns("buffer").start
         span = slice(begin, begin + length)
         position = torch.arange(start, start + length, dtype=torch.int32, device=self.device)
@@ -230,7 +233,9 @@ class BoundedBank(Bank):
         if self.staged:
             tiers, regions = [*tiers, stores.buffer_tier(layer)], [*regions, "buffer"]
         length = keys.shape[-2]
-        weight = torch.full((self.rows, length), 1.0 / length, device=self.device)
+        if -length not in self._weights:
+            self._weights[-length] = torch.full((self.rows, length), 1.0 / length, device=self.device)
+        weight = self._weights[-length]
         bias = self.own_bias(self.seen, self.seen + length, None)
         tiers = [*self._with_cold(layer, tiers), DenseTier(keys, values, None)]
         result = attend(query, tiers, heads, own_bias=bias, query_weight=weight)
@@ -332,14 +337,13 @@ class BoundedBank(Bank):
             if self._one_query is None or self._one_query.shape[0] != self.rows:
                 self._one_query = torch.full((self.rows, 1), self._step_share, device=self.device)
             return self._one_query
-        if real is None:
-            after = torch.arange(length - 1, -1, -1, device=self.device).expand(self.rows, -1)
-        else:
+        if real is not None:
             after = real.sum(-1, keepdim=True) - real.cumsum(-1)
-        weight = torch.pow(policy.decay, after)
-        if policy.normalized_mass and policy.decay < 1.0:
-            weight = weight * (1.0 - policy.decay)
-        return weight if real is None else weight * real
+            return torch.pow(policy.decay, after) * real * self._step_share
+        if length not in self._weights:  # the same for all layers of a forward
+            after = torch.arange(length - 1, -1, -1, device=self.device).expand(self.rows, -1)
+            self._weights[length] = torch.pow(policy.decay, after) * self._step_share
+        return self._weights[length]
 
     def _fold_mass(self) -> None:
         """Fade the mass and add the last decoding step's, for all layers at once."""

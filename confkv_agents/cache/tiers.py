@@ -61,11 +61,10 @@ class DenseTier:
         self.keys, self.values, self.bias = keys, values, bias
         self.slots, self.step = keys.shape[-2], step
 
-    def read(self, index: torch.Tensor | None, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the keys and values `[B, H, n, D]` at `index [B, H, n]`, or all as they lie if it is None."""
-        if index is None:
-            return self.keys, self.values
-        return take(self.keys, index), take(self.values, index)
+    def load(self, index: torch.Tensor | None, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Write the keys and values at `index [B, H, n]`, or all if it is None, to `keys, values [B, H, n, D]`."""
+        keys.copy_(self.keys if index is None else take(self.keys, index))
+        values.copy_(self.values if index is None else take(self.values, index))
 
     def scores(self, query: torch.Tensor, start: int, stop: int) -> torch.Tensor:
         """Products with the keys in `start:stop`."""
@@ -89,33 +88,33 @@ class Int8Tier:
         self.store, self.slots, self.bias, self.step = store, slots, bias, step
         self._query: tuple[torch.Tensor, torch.Tensor, torch.Tensor] | None = None
 
-    def read(self, index: torch.Tensor | None, dtype: torch.dtype) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the decoded keys and values `[B, H, n, D]` at `index [B, H, n]`, or all, in the precision `dtype`."""
+    def load(self, index: torch.Tensor | None, keys: torch.Tensor, values: torch.Tensor) -> None:
+        """Write the decoded keys and values at `index [B, H, n]`, or all if it is None, to `keys, values`."""
         store = self.store
         names = ("key_codes", "key_scale", "key_zero", "value_codes", "value_scale")
         fields = [getattr(store, name)[:, :, : self.slots] for name in names]
         if index is not None:
             fields = [take(field, index) if field.dim() == 4 else field.gather(2, index) for field in fields]
         codes, scale, zero, value_codes, value_scale = fields
-        keys = torch.addcmul(zero[..., None], codes, scale[..., None]).mul_(store.amplitude)
-        return keys.to(dtype), (value_codes * value_scale[..., None]).to(dtype)
+        keys.copy_(torch.addcmul(zero[..., None], codes, scale[..., None]).mul_(store.amplitude))
+        torch.mul(value_codes, value_scale[..., None].to(values.dtype), out=values)
 
     def scores(self, query: torch.Tensor, start: int, stop: int) -> torch.Tensor:
         """Products with the coded keys in `start:stop`."""
         if self._query is None or self._query[0] is not query:
-            scaled = query.float() * self.store.amplitude
+            scaled = query * self.store.amplitude  # fp32
             self._query = (query, scaled.to(query.dtype), scaled.sum(-1, keepdim=True))
         _, scaled, total = self._query
         codes = self.store.key_codes[:, :, start:stop].to(scaled.dtype)
         if query.shape[-2] <= FEW_ROWS:
-            raw = product(codes, scaled.transpose(-1, -2)).transpose(-1, -2).float()
+            raw = product(codes, scaled.transpose(-1, -2)).transpose(-1, -2)
         else:
-            raw = product(scaled, codes.transpose(-1, -2)).float()
+            raw = product(scaled, codes.transpose(-1, -2))
         scale, zero = (
             self.store.key_scale[:, :, None, start:stop],
             self.store.key_zero[:, :, None, start:stop],
         )
-        return raw.mul_(scale).addcmul_(total, zero)
+        return torch.mul(raw, scale).addcmul_(total, zero)
 
     def mix(self, weights: torch.Tensor, start: int, stop: int) -> torch.Tensor:
         """Weighted sums of the coded values in `start:stop`."""
@@ -131,7 +130,7 @@ def product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 def take(rows: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     """Return the rows `index [B, H, n]` of `rows [B, H, S, D]`, `[B, H, n, D]`; whole rows, so faster than `gather`."""
-    batch, heads, slots, width = rows.shape
+    slots, width = rows.shape[2:]
     if not rows.is_contiguous():
         return rows.gather(2, index[..., None].expand(*index.shape, width))
     return rows.view(-1, width).index_select(0, flat(index, slots)).view(*index.shape, width)

@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from confkv_agents.cache import CacheConfig, confidence
-from confkv_agents.cache.attention import Heads, attend
 from confkv_agents.cache.budget import BudgetSchedule, share_over_layers
 from confkv_agents.cache.confidence import Smoother
 from confkv_agents.cache.policies import POLICIES
 from confkv_agents.cache.quantize import decode_keys, decode_values, encode_keys, encode_values, pair_amplitude
 from confkv_agents.cache.selection import first_true, lowest, pool_spans
-from confkv_agents.cache.tiers import MASKED, DenseTier
 from confkv_agents.errors import ConfigError
 
 # ---------------------------------------------------------------- confidence
@@ -183,30 +181,6 @@ def test_spans_share_the_best_score_by_position_not_by_slot():
     # in order of position: 0: 0.0, 2: 5.0, 4: 1.0, 9: 0.5; empty slots stay at -inf
     pooled = pool_spans(score, position, 3)[0, 0, 0].tolist()
     assert pooled == pytest.approx([4.996, 4.995, 0.9995, 5.0, -math.inf])
-
-
-# ---------------------------------------------------------------- attention
-
-
-@pytest.mark.parametrize("softcap", [None, 2.0])
-@pytest.mark.parametrize("queries", [1, 7])
-def test_blockwise_attention_equals_softmax_over_everything(softcap, queries):
-    query, keys, values = torch.randn(2, 6, queries, 16), torch.randn(2, 3, 40, 16), torch.randn(2, 3, 40, 16)
-    bias = torch.where(torch.rand(2, 3, 40) < 0.3, MASKED, 0.0)
-    bias[..., 0] = 0
-    tiers = [
-        DenseTier(keys[:, :, :25], values[:, :, :25], bias[..., :25], step=8),
-        DenseTier(keys[:, :, 25:], values[:, :, 25:], bias[..., 25:], step=8),
-    ]
-    weight = torch.rand(2, queries)
-    result = attend(query, tiers, Heads(scaling=0.25, groups=2, softcap=softcap), query_weight=weight)
-    scores = torch.einsum("bhgqd,bhkd->bhgqk", query.view(2, 3, 2, queries, 16), keys) * 0.25
-    scores = scores if softcap is None else softcap * (scores / softcap).tanh()
-    weights = (scores + bias[:, :, None, None]).softmax(-1)
-    output = torch.einsum("bhgqk,bhkd->bhgqd", weights, values).reshape(2, 6, queries, 16)
-    mass = (weights * weight[:, None, None, :, None]).sum(3).mean(2)
-    assert torch.allclose(result.output, output, atol=1e-6)
-    assert torch.allclose(torch.cat(result.mass, -1), mass, atol=1e-6)
 
 
 # ---------------------------------------------------------------- configuration
