@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 import torch
-import transformers
 from helpers import TIGHT, new_cache
 from tiny import FAMILIES, SEEING, make_model, make_prompt
 from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache, Gemma3TextConfig, LlamaConfig
@@ -31,17 +31,22 @@ def test_a_family_that_was_not_checked_is_refused_with_those_that_were():
     assert model.config._attn_implementation != "confkv"
 
 
+def installed():
+    """The module whose version `attach` reads; pytest may have put another object in its place since."""
+    return sys.modules[attach.__module__].transformers
+
+
 @pytest.mark.parametrize("version", ["5.23.9", "4.57.1", "5.25.0", "5.25.0.dev0", "6.0.0"])
 def test_a_transformers_outside_the_tested_range_is_refused_with_the_range(version, monkeypatch):
     model = make_model("llama")
-    monkeypatch.setattr(transformers, "__version__", version)
+    monkeypatch.setattr(installed(), "__version__", version)
     with pytest.raises(UnsupportedModelError, match=rf"transformers {version} .* 5\.24 up to, not including, 5\.25"):
         attach(model)
 
 
 @pytest.mark.parametrize("version", ["5.24.0", "5.24.7", "5.24.1.dev0"])
 def test_a_transformers_inside_the_tested_range_is_taken(version, monkeypatch):
-    monkeypatch.setattr(transformers, "__version__", version)
+    monkeypatch.setattr(installed(), "__version__", version)
     attach(make_model("llama"))
 
 
