@@ -12,14 +12,13 @@ from confkv_agents.cache.attention import attend
 from confkv_agents.cache.bank import Bank, Heads
 from confkv_agents.cache.budget import Slots
 from confkv_agents.cache.cold import Cold
+from confkv_agents.cache.eviction import settle
 from confkv_agents.cache.policies import Policy
-from confkv_agents.cache.promotion import promote
-from confkv_agents.cache.quantize import pair_amplitude
+from confkv_agents.cache.recall import mirror, note_drawn, promote, with_cold
 from confkv_agents.cache.segments import Segments
-from confkv_agents.cache.selection import first_true, lowest, rank_keys
+from confkv_agents.cache.selection import first_true
 from confkv_agents.cache.stores import ALL, Stores
-from confkv_agents.cache.tiers import MASKED, DenseTier, Tier, blocks_of
-from confkv_agents.cache.transfer import on_device
+from confkv_agents.cache.tiers import MASKED, DenseTier, blocks_of
 
 if TYPE_CHECKING:
     from confkv_agents.cache.tracing import Tally
@@ -45,7 +44,7 @@ class BoundedBank(Bank):
         carried = [name for name, used in (("mass", policy.needs_mass), ("probe", policy.probe > 0)) if used]
         self.stores = Stores(like, layers, with_int8=policy.int8_share > 0, carried=carried)
         self.cold = Cold(like, layers) if policy.recall != "off" else None
-        self._recalling: list[bool] = []
+        self.recalling: list[bool] = []
         self.tally: Tally | None = None
         self.first_real: torch.Tensor | None = None
         none = np.zeros((layers, self.rows), dtype=np.int64)
@@ -59,7 +58,7 @@ class BoundedBank(Bank):
         self.amplitude_known = torch.zeros(layers, self.rows, 1, 1, dtype=torch.bool, device=self.device)
         self.last_eviction = 0
         self._columns: torch.Tensor | None = None
-        self._calibrated = self.policy.int8_share == 0
+        self.calibrated = self.policy.int8_share == 0
         self._folded = True
         self._one_query: torch.Tensor | None = None
 
@@ -101,7 +100,7 @@ class BoundedBank(Bank):
             if self.staged:
                 self.settle(ALL, self.seen, spare=0)
             elif self.cold is not None:
-                self._mirror(ALL, self.seen)
+                mirror(self, ALL, self.seen)
             self._columns = self.free = None
             return
         over = (self.full_count + 1 > self.full_limit) | (self.int8_count > self.int8_limit)
@@ -154,8 +153,8 @@ class BoundedBank(Bank):
             table.hide(columns, padding[:, -1].to(self.device))
         weight = self._query_weights(1, None if padding is None else padding[:, -1:].to(self.device))
         self.stores.full[layer].write(columns[layer], keys, values)
-        result = attend(query, self._with_cold(layer, self.stores.tiers(layer)), heads, query_weight=weight)
-        self._note_drawn(layer, result.mass, 1.0 if weight is None else self._step_share)
+        result = attend(query, with_cold(self, layer, self.stores.tiers(layer)), heads, query_weight=weight)
+        note_drawn(self, layer, result.mass, 1.0 if weight is None else self._step_share)
         if table.step_mass is not None:
             for region, mass in zip(("full", "int8"), result.mass, strict=False):
                 start = table.regions.columns(region).start
@@ -175,13 +174,13 @@ class BoundedBank(Bank):
     ) -> torch.Tensor:
         stop = start + keys.shape[-2]
         real = None if padding is None else padding[:, start:stop].to(self.device)
-        tiers = [*self._with_cold(layer, self.stores.tiers(layer)), DenseTier(keys, values, None)]
+        tiers = [*with_cold(self, layer, self.stores.tiers(layer)), DenseTier(keys, values, None)]
         bias = self.own_bias(start, stop, padding)
         weight = self._query_weights(stop - start, real)
         result = attend(query, tiers, heads, own_bias=bias, query_weight=weight)
         drawn = list(result.mass)
-        if self._recalling and weight is not None:
-            self._note_drawn(layer, drawn[:-1], weight.sum(-1).clamp_min(1e-6)[:, None, None])
+        if self.recalling and weight is not None:
+            note_drawn(self, layer, drawn[:-1], weight.sum(-1).clamp_min(1e-6)[:, None, None])
             del drawn[-2]
         self._stage(layer, keys, values, real, start)
         table = self.stores.table
@@ -237,9 +236,9 @@ class BoundedBank(Bank):
             self._weights[-length] = torch.full((self.rows, length), 1.0 / length, device=self.device)
         weight = self._weights[-length]
         bias = self.own_bias(self.seen, self.seen + length, None)
-        tiers = [*self._with_cold(layer, tiers), DenseTier(keys, values, None)]
+        tiers = [*with_cold(self, layer, tiers), DenseTier(keys, values, None)]
         result = attend(query, tiers, heads, own_bias=bias, query_weight=weight)
-        self._note_drawn(layer, result.mass[:-1], 1.0)
+        note_drawn(self, layer, result.mass[:-1], 1.0)
         if table.probe is not None:
             for region, drawn in zip(regions, result.mass, strict=False):
                 start = table.regions.columns(region).start
@@ -263,62 +262,19 @@ class BoundedBank(Bank):
 
     def open_cold(self, rows: Sequence[bool]) -> bool:
         """Let the rows marked attend to the cold tier in the next forward or look, and bring back what they use."""
-        self._recalling = list(rows) if self.mirrored and any(rows) else []
-        return bool(self._recalling)
+        self.recalling = list(rows) if self.mirrored and any(rows) else []
+        return bool(self.recalling)
 
     def end(self) -> None:
         """Bring back to the hot tiers what a recall looked at, and close the cold tier."""
         super().end()
         self._real_counts.clear()
-        if self._recalling and self.cold is not None and len(self.cold.drawn) == self.layers:
+        if self.recalling and self.cold is not None and len(self.cold.drawn) == self.layers:
             promote(self)
-        self._recalling = []
+        self.recalling = []
         if self.cold is not None:
             self.cold.drawn.clear()
             self.cold.kept.clear()
-
-    def _with_cold(self, layer: int, tiers: list[Tier]) -> list[Tier]:
-        if not self._recalling or self.cold is None:
-            return tiers
-        if self.tally is not None:
-            self.tally.recalled = True
-        table = self.stores.table
-        hot = table.position[layer, ..., : table.regions.total]
-        rows = None if all(self._recalling) else on_device(self._recalling, self.device)
-        bias = self.cold.bias(layer, hot, rows)
-        return [*tiers, self.cold.tier(layer, self.stores.int8[layer].amplitude, bias)]
-
-    def _note_drawn(self, layer: int, mass: Sequence[torch.Tensor], share: float | torch.Tensor) -> None:
-        """Keep what the cold tier drew, the last of `mass`, as weight per query; `share` is all queries' weight."""
-        if self._recalling and self.cold is not None:
-            self.cold.drawn[layer] = mass[-1] / share
-            self.cold.kept[layer] = torch.stack([hot.sum(-1, keepdim=True) for hot in mass[:-1]]).sum(0) / share
-
-    def _mirror(self, part: slice, seen: int) -> None:
-        """Code the tokens that came since the last time into the cold tier; they are all hot still."""
-        cold, table = self.cold, self.stores.table
-        assert cold is not None
-        missing = {layer: seen - cold.counts[layer] for layer in range(self.layers)[part]}
-        if max(missing.values()) <= 0:
-            return
-        self._calibrate(part, table.position[part, ..., : table.regions.total] >= 0)
-        for layer, count in missing.items():
-            if self.staged:  # the buffer begins with the first of them
-                columns = table.regions.columns("buffer")
-                buffer = self.stores.buffer[layer]
-                keys, values = buffer.keys[:, :, :count], buffer.values[:, :, :count]
-                real = table.position[layer, :, 0, columns.start : columns.start + count] >= 0
-            else:
-                position = table.position[layer, ..., table.regions.columns("full")]
-                first = cold.counts[layer]
-                place = torch.where(position >= first, position - first, count).long()
-                number = torch.arange(position.shape[-1], device=self.device).expand_as(place)
-                slots = torch.zeros(*place.shape[:2], count + 1, dtype=torch.int64, device=self.device)
-                slots.scatter_(-1, place, number)
-                found = torch.zeros(self.rows, count + 1, dtype=torch.bool, device=self.device)
-                real = found.scatter_(-1, place[:, 0], True)[:, :count]
-                keys, values = self.stores.full[layer].read(slots[..., :count])
-            cold.append(layer, keys, values, self.stores.int8[layer].amplitude, real)
 
     # ------------------------------------------------------------------ mass
 
@@ -361,77 +317,8 @@ class BoundedBank(Bank):
     # ------------------------------------------------------------------ eviction
 
     def settle(self, part: slice, seen: int, *, spare: int) -> None:
-        """Bring the layers `part` within their limits and empty their buffers.
-
-        Args:
-            part: Layers of this bank.
-            seen: Tokens fed so far, for ages and the protected window.
-            spare: 0 while reading: trim to the limits. Else, while decoding: rows without room for one more token
-                are trimmed to `spare` slots below their limit.
-        """
-        stores = self.stores
-        if self.cold is not None:
-            self._mirror(part, seen)
-        arrived = self.full_count[part] + self.arrived
-        target = self.full_limit[part]
-        if spare:
-            due = (arrived + 1 > target) | (self.int8_count[part] > self.int8_limit[part])
-            target = np.where(due, target - spare, target)
-        leaves = max(0, int((arrived - self.full_limit[part]).max()) + spare)
-        limits = self.full_limit[part], self.int8_limit[part]
-        stores.grow(part, arrived, self.int8_count[part] + leaves, *limits)
-        leaving, evicted = self._choose(part, seen, target)
-        if self.tally is not None:
-            self.tally.left(evicted, leaving & ~evicted, stores.table.position[part, ..., :-1], self.segments)
-        stores.table.clear(part, evicted)
-        if stores.int8 and leaves:
-            coding = leaving & ~evicted
-            self._calibrate(part, coding)
-            stores.move(part, "full", "int8", coding, min(leaves, int(self.full_count[part].max())))
-            stores.move(part, "buffer", "int8", coding, min(leaves, self.staged))
-        staying = stores.table.position[part][..., : stores.table.regions.total] >= 0
-        stores.move(part, "buffer", "full", staying, min(self.staged, stores.table.regions.full))
-        self._count(part, arrived, target)
-        if not self._calibrated:  # a row that has coded tokens has its amplitudes
-            self._calibrated = bool((self.int8_count > 0).all())
-        if leaves:
-            self.last_eviction = max(self.last_eviction, seen)
-        if part == ALL:
-            self.staged, self.free = 0, None
-            self.arrived = np.zeros(self.rows, dtype=np.int64)
-            need_full = np.maximum(self.full_limit, self.full_count)
-            stores.shrink(need_full, np.maximum(self.int8_limit, self.int8_count))
-
-    def _choose(self, part: slice, seen: int, target: Slots) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return who leaves full precision and who leaves altogether, both `[l, B, H, S]` bool.
-
-        Args:
-            part: Layers.
-            seen: Tokens fed so far.
-            target: `[l, rows]` slots of full precision to come down to.
-        """
-        table, regions = self.stores.table, self.stores.table.regions
-        position = table.position[part, ..., : regions.total]
-        carried = {name: figure[part, ..., : regions.total] for name, figure in table.carried.items()}
-        keys = rank_keys(self.policy, position, carried, seen, self.first_real, self.segments)
-        live = position >= 0
-        coded = torch.zeros_like(live)
-        coded[..., regions.columns("int8")] = True
-        front, pool = live & ~coded, live & coded
-        full_limit = on_device(target, self.device)[:, :, None, None]
-        int8_limit = on_device(self.int8_limit[part], self.device)[:, :, None, None]
-        leaving = lowest(keys, front, front.sum(-1, keepdim=True) - full_limit)
-        if not self.stores.int8:
-            return leaving, leaving
-        pool = pool | leaving
-        return leaving, lowest(keys, pool, pool.sum(-1, keepdim=True) - int8_limit)
-
-    def _count(self, part: slice, arrived: Slots, target: Slots) -> None:
-        """Follow on the host what `settle` did on the device."""
-        full, int8 = self.full_count.copy(), self.int8_count.copy()
-        full[part] = np.minimum(arrived, target)
-        int8[part] = np.minimum(int8[part] + arrived - full[part], self.int8_limit[part])
-        self.full_count, self.int8_count = full, int8
+        """Bring layers within their limits and empty their buffers; see `eviction.settle`."""
+        settle(self, part, seen, spare=spare)
 
     def _list_free(self) -> None:
         """List the free full-precision slots that the next decoding steps will take."""
@@ -439,28 +326,6 @@ class BoundedBank(Bank):
         room = int((np.minimum(self.full_limit, caps) - self.full_count).min())
         self.free, _ = first_true(self.stores.free("full"), min(room, LONGEST_FREE_LIST))
         self.cursor = 0
-
-    def _calibrate(self, part: slice, coding: torch.Tensor) -> None:
-        """Set the int8 keys' channel amplitudes of rows that code tokens for the first time."""
-        if self._calibrated:
-            return
-        stores, regions = self.stores, self.stores.table.regions
-        first = coding.any(-1, keepdim=True).any(-2, keepdim=True) & ~self.amplitude_known[part]
-        start = 0 if self.first_real is None else self.first_real.view(-1, 1, 1)
-        for index, layer in enumerate(range(self.layers)[part]):
-            position = stores.table.position[layer]
-            counts = (position >= 0) & (position - start >= self.policy.config.sinks)
-            largest = torch.full_like(stores.int8[layer].amplitude, 1e-6)
-            for region in (stores.full, stores.buffer):
-                if region:
-                    store, begin = region[layer], regions.columns("full" if region is stores.full else "buffer").start
-                    if not store.slots:
-                        continue
-                    weight = counts[..., begin : begin + store.slots]
-                    largest = torch.maximum(largest, pair_amplitude(store.keys[:, :, : store.slots], weight))
-            amplitude = stores.int8[layer].amplitude
-            amplitude.copy_(torch.where(first[index][..., None], largest, amplitude))
-        self.amplitude_known[part] |= first
 
     # ------------------------------------------------------------------ rows and rollback
 
@@ -472,7 +337,7 @@ class BoundedBank(Bank):
         """Empty the slots of later tokens; the mass they gave to earlier ones stays."""
         self._fold_mass()
         if self.cold is not None:
-            self._mirror(ALL, self.seen)
+            mirror(self, ALL, self.seen)
             self.cold.crop_to(length)
         table = self.stores.table
         table.clear(ALL, table.position[..., : table.regions.total] >= length)
@@ -520,14 +385,14 @@ class BoundedBank(Bank):
     # ------------------------------------------------------------------ to and from a file
 
     _ARRAYS = ("full_limit", "int8_limit", "full_count", "int8_count")
-    _VALUES = ("seen", "last_eviction", "cursor", "_calibrated")
+    _VALUES = ("seen", "last_eviction", "cursor", "calibrated")
 
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         """Everything but the reading buffer, which must be empty."""
         self._fold_mass()
         tensors = {**self.stores.state(), "amplitude_known": self.amplitude_known}
         if self.cold is not None:
-            self._mirror(ALL, self.seen)
+            mirror(self, ALL, self.seen)
             tensors |= self.cold.state()
         for name in ("free", "first_real"):
             if getattr(self, name) is not None:

@@ -1,19 +1,68 @@
-"""Bringing back to the int8 tier what a recall looked at, so that the next steps find it among the hot tokens."""
+"""Recall: mirroring what is fed, letting queries look at it, and bringing back what they used."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import torch
 
+from confkv_agents.cache.calibration import calibrate
 from confkv_agents.cache.cold import put_codes
 from confkv_agents.cache.selection import OWN_PART, first_true, lowest, rank_keys
 from confkv_agents.cache.stores import ALL
-from confkv_agents.cache.tiers import MASKED
+from confkv_agents.cache.tiers import MASKED, Tier
 from confkv_agents.cache.transfer import on_device
 
 if TYPE_CHECKING:
     from confkv_agents.cache.bounded import BoundedBank
+
+
+def with_cold(bank: BoundedBank, layer: int, tiers: list[Tier]) -> list[Tier]:
+    """Return a layer's tiers, and its cold tier after them while that is open."""
+    if not bank.recalling or bank.cold is None:
+        return tiers
+    if bank.tally is not None:
+        bank.tally.recalled = True
+    table = bank.stores.table
+    hot = table.position[layer, ..., : table.regions.total]
+    rows = None if all(bank.recalling) else on_device(bank.recalling, bank.device)
+    bias = bank.cold.bias(layer, hot, rows)
+    return [*tiers, bank.cold.tier(layer, bank.stores.int8[layer].amplitude, bias)]
+
+
+def note_drawn(bank: BoundedBank, layer: int, mass: Sequence[torch.Tensor], share: float | torch.Tensor) -> None:
+    """Keep what the cold tier drew, the last of `mass`, as weight per query; `share` is all queries' weight."""
+    if bank.recalling and bank.cold is not None:
+        bank.cold.drawn[layer] = mass[-1] / share
+        bank.cold.kept[layer] = torch.stack([hot.sum(-1, keepdim=True) for hot in mass[:-1]]).sum(0) / share
+
+
+def mirror(bank: BoundedBank, part: slice, seen: int) -> None:
+    """Code the tokens that came since the last time into the cold tier; they are all hot still."""
+    cold, table = bank.cold, bank.stores.table
+    assert cold is not None
+    missing = {layer: seen - cold.counts[layer] for layer in range(bank.layers)[part]}
+    if max(missing.values()) <= 0:
+        return
+    calibrate(bank, part, table.position[part, ..., : table.regions.total] >= 0)
+    for layer, count in missing.items():
+        if bank.staged:  # the buffer begins with the first of them
+            columns = table.regions.columns("buffer")
+            buffer = bank.stores.buffer[layer]
+            keys, values = buffer.keys[:, :, :count], buffer.values[:, :, :count]
+            real = table.position[layer, :, 0, columns.start : columns.start + count] >= 0
+        else:
+            position = table.position[layer, ..., table.regions.columns("full")]
+            first = cold.counts[layer]
+            place = torch.where(position >= first, position - first, count).long()
+            number = torch.arange(position.shape[-1], device=bank.device).expand_as(place)
+            slots = torch.zeros(*place.shape[:2], count + 1, dtype=torch.int64, device=bank.device)
+            slots.scatter_(-1, place, number)
+            found = torch.zeros(bank.rows, count + 1, dtype=torch.bool, device=bank.device)
+            real = found.scatter_(-1, place[:, 0], True)[:, :count]
+            keys, values = bank.stores.full[layer].read(slots[..., :count])
+        cold.append(layer, keys, values, bank.stores.int8[layer].amplitude, real)
 
 
 def promote(bank: BoundedBank) -> None:
@@ -46,11 +95,13 @@ def promote(bank: BoundedBank) -> None:
     pool[..., regions.columns("int8")] = True
     pool = pool & live
     out = lowest(keys, pool, real.sum(-1, keepdim=True) + pool.sum(-1, keepdim=True) - limit)
+    if bank.tally is not None:
+        bank.tally.left(out, torch.zeros_like(out), position, bank.segments)
     table.clear(ALL, out)
     slots, room = first_true(stores.free("int8"), most)
     real = real & room
     if bank.tally is not None:
-        bank.tally.swapped(out, real, position, bank.segments)
+        bank.tally.promoted += int(real.sum())
 
     drawn = weight.gather(-1, index)
     age = (bank.seen - index).clamp_min(1)
