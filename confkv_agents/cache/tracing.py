@@ -46,13 +46,6 @@ class Tally:
         self.total_evicted += self._count(self.evicted, evicted, position, segments)
         self.total_demoted += self._count(self.demoted, demoted, position, segments)
 
-    def swapped(
-        self, evicted: torch.Tensor, back: torch.Tensor, position: torch.Tensor, segments: Segments | None
-    ) -> None:
-        """Count the tokens that made room, and those marked in `back` that came from the cold tier."""
-        self.total_evicted += self._count(self.evicted, evicted, position, segments)
-        self.promoted += int(back.sum())
-
     def __deepcopy__(self, memo: dict[int, Any]) -> None:
         """Give the copy of a bank none: a fork has no trace."""
         return

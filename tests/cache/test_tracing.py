@@ -130,8 +130,9 @@ def test_recalled_steps_are_marked_whether_computed_again_or_not(llama: PreTrain
         assert cache.seen * LAYERS * HEADS - left == stored(cache)
 
 
-def test_evictions_are_told_by_segment(llama: PreTrainedModel):
-    cache = new_cache(llama)
+@pytest.mark.parametrize("recall", [False, True])
+def test_evictions_are_told_by_segment(llama: PreTrainedModel, recall: bool):
+    cache = new_cache(llama, policy="confkv+recall" if recall else "confkv")
     cache.trace = trace = Trace()
     cache.segment("pinned")
     llama(torch.arange(2, 10)[None], cache=cache, logits_to_keep=1)
@@ -141,7 +142,10 @@ def test_evictions_are_told_by_segment(llama: PreTrainedModel):
     cache.segment("own")
     for _ in range(20):
         llama(torch.tensor([[7]]), cache=cache)
+    with cache.looking_ahead(recall=recall):
+        llama(torch.tensor([[3, 4, 5]]), cache=cache)
     cache.compact()
+    assert recall == any(record.promoted for record in trace.records)
     evicted: dict[str, int] = {}
     for record in trace.records:
         assert sum(record.evicted_by_segment.values()) == record.evicted
