@@ -99,7 +99,7 @@ def _draw_confidence(axes: Axes, records: Sequence[StepTrace]) -> None:
     recalled = np.array([record.recalled for record in records])
     places = np.flatnonzero(recalled)
     if 0 < len(places) <= _MOST_MARKS:
-        heights = np.nan_to_num(np.where(np.isnan(raw), smoothed, raw)[places], nan=0.0)
+        heights = _carried_on(np.where(np.isnan(raw), smoothed, raw))[places]
         axes.plot(
             places + 0.5, heights, "v", color=_RECALLED, markersize=5, linestyle="none", label="recalled", zorder=3
         )
@@ -154,7 +154,9 @@ def _draw_evictions(axes: Axes, records: Sequence[StepTrace]) -> None:
         axes.set_ylim(-1, 1)
         axes.set_yticks([])
         _say(axes, "nothing was evicted or demoted")
-    axes.margins(y=0.1)
+    else:
+        low, high = (float(np.sum(list(sums.values()), axis=0).max()) if sums else 0.0 for sums in (demoted, evicted))
+        axes.set_ylim(-1.2 * max(low, 0.1 * high), 1.2 * max(high, 0.1 * low))
     axes.set_ylabel("tokens, over\nall layers, heads")
     for height, where, text in ((1.0, "top", "evicted"), (0.0, "bottom", "demoted")) if names else ():
         axes.annotate(
@@ -241,6 +243,12 @@ def _line(axes: Axes, values: Values, *, label: str, band: bool = True, **look: 
         axes.fill_between(middles, low, high, color=look["color"], alpha=0.18, linewidth=0, label=f"{label}, range")
         return
     axes.plot(middles, mean, label=f"{label}, mean", **look)
+
+
+def _carried_on(values: Values) -> Values:
+    """Return values with each unknown one as the last known before it, or in the middle if there is none."""
+    last = np.maximum.accumulate(np.where(np.isnan(values), -1, np.arange(len(values))))
+    return np.where(last < 0, 0.5, values[last])
 
 
 def _sums(counts: Sequence[dict[str, int]], edges: npt.NDArray[np.int64]) -> dict[str, Values]:

@@ -198,6 +198,22 @@ def test_a_panel_shows_what_its_records_hold():
     assert [label.get_text() for label in cold.get_xticklabels()] == ["0", "256", "256", "356", "357", "358"]
 
 
+def test_a_recall_of_unknown_confidence_is_marked_where_the_last_known_one_was():
+    recalled = [StepTrace(position=at, tokens=1, kind="decode", recalled=True, confidence=None) for at in (0, 2)]
+    records = [recalled[0], StepTrace(position=1, tokens=1, kind="decode", confidence=0.7), recalled[1]]
+    confidence, *_ = trace_figure(make_trace(records)).axes
+    (marks,) = [line for line in confidence.lines if line.get_label() == "recalled"]
+    assert list(marks.get_ydata()) == [0.5, 0.7]
+
+
+def test_bars_end_below_the_panels_edge():
+    for name in ("by hand", "three turns"):
+        _, _, evictions, *_ = trace_figure(TRACES[name]).axes
+        tops = [bar.get_y() + bar.get_height() for bar in bars(evictions)]
+        low, high = evictions.get_ylim()
+        assert low < min(tops) and max(tops) < high
+
+
 def test_long_traces_are_drawn_in_bins_that_lose_nothing():
     trace = TRACES["20,000 steps"]
     _, _, evictions, *_ = trace_figure(trace).axes
