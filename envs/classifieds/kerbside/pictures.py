@@ -164,7 +164,7 @@ def _label(spec: PhotoSpec) -> Image.Image:
 _VIEWS = {"front": _front, "side": _side, "close": _close, "label": _label}
 
 
-@functools.lru_cache(maxsize=32)
+@functools.lru_cache(maxsize=8)
 def _draw(spec: PhotoSpec) -> Image.Image:
     return _VIEWS[spec.view](spec)
 

@@ -160,7 +160,7 @@ SCENES = {
 }
 
 
-@functools.lru_cache(maxsize=48)
+@functools.lru_cache(maxsize=24)
 def draw_scene(name: str, variant: int) -> Image.Image:
     """Draw a background, 640 x 480 pixels; `variant` decides colours and details. Do not draw on it: copy it."""
     return _grain(SCENES[name][0](random.Random(variant)), 0.12)
