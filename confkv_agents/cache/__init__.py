@@ -1,8 +1,8 @@
 """The CONF-KV cache: needs torch and transformers, and works without the rest of the package.
 
->>> attach(model)
+>>> model = attach(model)
 >>> cache = ConfKVCache(model.config, CacheConfig(budget=512))
->>> model.generate(**inputs, cache=cache, logits_processor=cache.logits_processors())
+>>> output = model.generate(**inputs, cache=cache, logits_processor=cache.logits_processors())
 """
 
 from confkv_agents.cache.attach import attach

@@ -44,6 +44,13 @@ class ConfKVCache(Cache):
     The model must have been prepared once with `attach(model)`. Pass the cache as `cache=` to the model or to
     `generate`; `logits_processors()` lets the budget follow confidence there. Absolute positions are kept, so a
     conversation still has to end before the model's last trained position.
+
+    Example:
+        >>> model = attach(model)
+        >>> cache = ConfKVCache(model.config, CacheConfig(budget=512))
+        >>> output = model.generate(**inputs, cache=cache, logits_processor=cache.logits_processors())
+
+        The next turn passes the same cache with the whole conversation; only what is new is read.
     """
 
     def __init__(self, model_config: PreTrainedConfig, config: CacheConfig | None = None) -> None:
