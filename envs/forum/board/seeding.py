@@ -118,7 +118,7 @@ def _drafts(rng: random.Random, goods: tuple[Ware, ...], members: list[int]) -> 
             elif own:  # remarks may name some ware even where the post names none
                 first, second = rng.sample(own, 2)
                 words |= {"ware": first.name, "price": first.price, "ware_b": second.name, "price_b": second.price}
-            minutes = round(math.exp(rng.uniform(math.log(24), math.log(60 * 24 * 55))))
+            minutes = 24 + round(60 * 24 * 55 * rng.random() ** 2.2)
             while minutes in ages:
                 minutes += 1
             ages.add(minutes)

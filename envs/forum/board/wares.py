@@ -80,8 +80,10 @@ def wares(seed: int) -> tuple[Ware, ...]:
 
 
 def fitting(goods: tuple[Ware, ...], nouns: tuple[str, ...]) -> tuple[Ware, ...]:
-    """The goods of some nouns; `*` is everything that needs no size."""
-    return tuple(ware for ware in goods if ware.noun in nouns or ("*" in nouns and not ware.sized))
+    """The goods of some nouns; `*` is everything that needs no size and is not eaten."""
+    return tuple(
+        ware for ware in goods if ware.noun in nouns or ("*" in nouns and not ware.sized and ware.category != "food")
+    )
 
 
 def pair(goods: tuple[Ware, ...], rng: random.Random, used: set[str]) -> tuple[Ware, Ware]:

@@ -33,8 +33,8 @@ BOARD = Board(
         Talk(
             "My {dish} for {meal}, written down at last",
             "For {n} people:\n\n- {many} g of butter\n- {n} large onions\n- a handful of patience\n\n"
-            "Everything goes into the {tool}, lid on, for as long as it takes to read the paper. At the "
-            "end, {trick}. Do not leave it out.\n\nMy aunt {person} made it every {day} and never told "
+            "Everything goes into the largest pot, lid on, for as long as it takes to read the paper. At the "
+            "end, {trick}. Do not leave it out.\n\n{person} next door made it every {day} and never told "
             "anybody about that last step.",
         ),
         Talk(

@@ -10,7 +10,7 @@ BOARD = Board(
     hue=160,
     words={
         "room": ("the box room", "a corner of the kitchen", "the landing", "the cellar", "under the stairs"),
-        "nuisance": ("glare", "cold feet", "cables", "the washing machine", "no shelf in reach", "echo"),
+        "nuisance": ("glare", "cold feet", "cables", "the washing machine", "dust", "echo"),
         "furniture": ("desk", "lamp", "chair", "shelf", "footrest", "pinboard"),
         "colour": ("grey", "moss green", "off-white", "dark blue", "brick red"),
     },
@@ -60,7 +60,7 @@ BOARD = Board(
         Talk(
             "I sit by the window now",
             "That is all. I moved the {furniture} by {n} metres and it changed my life. There is a tree, "
-            "there is {person} with the dog at {hour}, and there is no {nuisance}. >!I get half as much "
+            "there is {person} with the dog at {hour}, and no more {nuisance}. >!I get half as much "
             "done.!<",
         ),
     ),

@@ -27,7 +27,7 @@ BOARD = Board(
             "I had the **{ware_b}** ({price_b}) in my hands as well and would not swap.",
         ),
         Talk(
-            "Present for {occasion}, ${money} at most",
+            "Present for {occasion}: help me choose",
             "It is for {person}, on {day}. I do not want to go by what I like. On my list: **{ware}** at "
             "{price} and **{ware_b}** at {price_b}. Only one of them, please, and in time.\n\n*Edit:* "
             "thank you, we take the **{ware_b}**, in the number of **{few}**.",

@@ -42,7 +42,7 @@ BOARD = Board(
         Talk(
             "Is {game} any good with two?",
             "The box says three to five. We are two, on most evenings, and the third is a baby. We tried "
-            "it with {houserule}, which made it last until {hour}.\n\nIs there a way, or should we buy "
+            "the rule that {houserule}, and it lasted until {hour}.\n\nIs there a way, or should we buy "
             "something else?",
         ),
         Talk(

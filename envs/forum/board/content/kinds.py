@@ -58,4 +58,4 @@ class Board:
     remarks: tuple[str, ...]
     pictured: tuple[str, ...]
     wares: tuple[str, ...] = ()
-    """Nouns of the shop's goods that are written about; `*` is everything that needs no size."""
+    """Nouns of the shop's goods that are written about; `*` is everything that needs no size and is not eaten."""

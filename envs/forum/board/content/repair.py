@@ -77,8 +77,8 @@ BOARD = Board(
         Talk(
             "Is it worth repairing a {thing}?",
             "New: ${money}. The part alone: ${n}. My time: I do not want to know. On the other hand it "
-            "was my grandmother's, and it only {symptom}. {person} offered to help in exchange for "
-            "dinner.\n\nWhere do you draw the line?",
+            "was my grandmother's, and all that is wrong is that it {symptom}. {person} offered to help in exchange "
+            "for dinner.\n\nWhere do you draw the line?",
         ),
         Talk(
             "Which oil for an old {part}?",
@@ -96,7 +96,7 @@ BOARD = Board(
             "It runs again",
             ("alarm-clock", "motor-scooter"),
             (1, 2),
-            ("shelf", "street"),
+            ("room",),
             ("green", "yellow", "blue", "purple", "orange"),
         ),
         View(
