@@ -25,7 +25,7 @@ from confkv_agents.cache.tiers import FEW_ROWS, MASKED, DenseTier, Int8Tier, Tie
 
 Path = Literal["fused", "tiled", "direct", "blocks"]
 
-TILE = 1 << 20  # most weights of one tile: 2 MiB in bf16
+TILE = 1 << 20  # most weights of one tile: 2 MiB in bf16, for a processor's cache; an accelerator takes 64 at a time
 GATHERED = 4096  # most slots of which coded ones are decoded at once
 FUSED_ROW = 1024  # on the CPU, a single query over more slots than this is faster by plain products than fused
 PIECE = 256  # queries that the fused way takes at a time when they need a mask
@@ -260,7 +260,8 @@ class _Work:
         all_of = self.gather()
         keys, values = all_of.keys.flatten(0, 1), all_of.values.flatten(0, 1)
         heads, total = keys.shape[:2]
-        tiles = -(-heads * self.groups * self.length * total // TILE)
+        most = TILE if keys.device.type == "cpu" else 64 * TILE
+        tiles = -(-heads * self.groups * self.length * total // most)
         step = -(-self.length // max(1, min(tiles, self.length)))
         # Large tensors that come and go would be handed back to the system and zeroed again each time: reuse one.
         reuse = not (torch.is_grad_enabled() and self.query.requires_grad)
