@@ -12,7 +12,8 @@ import torch
 
 from confkv_agents.cache import ConfKVCache
 from confkv_agents.evaluation.bench import device_checks
-from confkv_agents.evaluation.bench.device_checks import Rig, synchronizations
+from confkv_agents.evaluation.bench.device_checks import Rig
+from confkv_agents.evaluation.bench.synchronization import synchronizations
 
 Run = Callable[..., tuple[int, str]]
 

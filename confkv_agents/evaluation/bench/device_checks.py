@@ -7,16 +7,13 @@ others of the same device, or with the stock cache.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import math
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoModelForCausalLM, Gemma3TextConfig, LlamaConfig, Qwen2Config
 from transformers.cache_utils import DynamicCache
 
@@ -29,6 +26,7 @@ from confkv_agents.cache.quantize import (
     encode_values,
     pair_amplitude,
 )
+from confkv_agents.evaluation.bench.synchronization import synchronizations
 
 Found = tuple[bool, str]
 TEXT: dict[str, Any] = {
@@ -49,7 +47,6 @@ INT8_ERRORS: tuple[tuple[dict[int, float], float], ...] = (  # added to channels
     ({5: 50.0}, 0.02),
     ({5: 100.0, 20: 200.0, 70: 300.0, 100: 150.0}, 0.045),
 )
-_DATA_DEPENDENT = ("_local_scalar_dense", "nonzero", "masked_select", "is_nonzero", "equal", "unique")
 
 
 @dataclass
@@ -312,41 +309,6 @@ def _int8_error(rig: Rig, bias: dict[int, float]) -> float:
 
 
 # ---------------------------------------------------------------- contract 9
-
-
-class _DataDependent(TorchDispatchMode):
-    """Counts operations whose result the host must know, the nearest that a CPU has to a synchronization."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.count = 0
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        name = func.overloadpacket.__name__
-        boolean = name == "index" and any(
-            each is not None and each.dtype in (torch.bool, torch.uint8) for each in args[1]
-        )
-        self.count += boolean or name.startswith(_DATA_DEPENDENT)
-        return func(*args, **(kwargs or {}))
-
-
-@contextlib.contextmanager
-def synchronizations(device: torch.device) -> Iterator[list[int]]:
-    """Count how often the host waits for the device inside; the count stands in the list afterwards."""
-    found: list[int] = []
-    if device.type != "cuda":
-        with _DataDependent() as mode:
-            yield found
-        found.append(mode.count)
-        return
-    torch.cuda.set_sync_debug_mode("warn")
-    try:
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            yield found
-    finally:
-        torch.cuda.set_sync_debug_mode("default")
-    found.append(sum("synchroniz" in str(warning.message) for warning in said))
 
 
 def one_synchronization(rig: Rig) -> Found:
