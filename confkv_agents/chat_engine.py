@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import BaseMessage
 
 from confkv_agents.chat_errors import langchain_errors_raised
 from confkv_agents.chat_tools import tool_use
-from confkv_agents.messages import ImageAccess, to_turns
+from confkv_agents.messages import ImageAccess, has_pictures, to_turns
 
 if TYPE_CHECKING:
     from confkv_agents.engine import Engine
+    from confkv_agents.engine.conversation import Turn
+    from confkv_agents.engine.media import ImageLimits
     from confkv_agents.engine.session import SessionInfo
 
 
@@ -27,9 +32,9 @@ class EngineAccess:
         engine: Any
         chat_template_kwargs: dict[str, Any]
         sanitize_control_tokens: bool
-
-        @property
-        def _access(self) -> ImageAccess: ...
+        image_limits: ImageLimits
+        allow_image_urls: bool
+        allow_image_files: bool
 
     def sessions(self) -> list[SessionInfo]:
         """What the conversations hold, most recently used first."""
@@ -72,9 +77,25 @@ class EngineAccess:
                 () if use is None else use.tools,
             )
 
+    @property
+    def _access(self) -> ImageAccess:
+        return ImageAccess(self.image_limits, self.allow_image_urls, self.allow_image_files)
+
+    async def _aturns(self, messages: list[BaseMessage]) -> tuple[Turn, ...]:
+        """Convert messages; pictures are decoded in threads of our own, never in the loop's default ones."""
+        if not has_pictures(messages):
+            return to_turns(messages, self._access)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(_picture_threads(), to_turns, messages, self._access)
+
     def _engine(self) -> Engine:
         if self.engine is not None:
             return self.engine
         from confkv_agents.engine.registry import get_engine
 
         return get_engine(self.model, revision=self.revision, dtype=self.dtype, device_map=self.device_map)
+
+
+@cache
+def _picture_threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max_workers=2, thread_name_prefix="confkv-pictures")

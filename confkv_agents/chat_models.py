@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache as remember
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput, ModelProfile
@@ -16,34 +13,29 @@ from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import RunnableConfig
 from langchain_core.tools import BaseTool
-from pydantic import AliasChoices, ConfigDict, Field, SecretStr, field_validator, model_validator
+from pydantic import ConfigDict, model_validator
 
 from confkv_agents._version import __version__
-from confkv_agents.amounts import parse_bytes
 from confkv_agents.chat_engine import EngineAccess
 from confkv_agents.chat_errors import langchain_errors_raised
+from confkv_agents.chat_fields import ChatFields
 from confkv_agents.chat_options import IDENTIFYING, build_request, merged
 from confkv_agents.chat_profile import model_profile, profile_of
 from confkv_agents.chat_results import chat_chunk, chat_result
 from confkv_agents.chat_structured import Method, structured_output
 from confkv_agents.chat_tools import tool_choice_name, tool_dicts
-from confkv_agents.engine.media import ImageLimits
-from confkv_agents.messages import ImageAccess, has_pictures, to_turns
+from confkv_agents.messages import to_turns
 
 if TYPE_CHECKING:
-    from confkv_agents.engine.conversation import Turn
+    pass
 
 
-class ChatConfKV(EngineAccess, BaseChatModel):
+class ChatConfKV(EngineAccess, ChatFields, BaseChatModel):
     """A local language model, text or text with pictures, whose KV cache stays within a memory bound.
 
     Setup:
-        Install `confkv-agents`. The default model, "embedded", is SmolLM2-135M-Instruct; fetch it once:
-
-        ```bash
-        pip install confkv-agents
-        confkv-agent weights fetch
-        ```
+        The default model, "embedded", is SmolLM2-135M-Instruct; fetch it once:
+        `pip install confkv-agents`, then `confkv-agent weights fetch`.
 
     Key init args - completion params:
         model: "embedded", a folder, or a hub id of a causal or image-text-to-text model.
@@ -75,19 +67,40 @@ class ChatConfKV(EngineAccess, BaseChatModel):
 
     Stream:
         ```python
-        for chunk in model.stream("Count to five."):
+        for chunk in model.stream("Count to five."):  # leaving the loop stops the model within one token
             print(chunk.text, end="")
         ```
 
-        Leaving the loop stops the model within one token.
-
     Async:
         ```python
-        await model.ainvoke("Hello")
-        async for chunk in model.astream("Hello"):
-            ...
-        await model.abatch(["Hello", "Goodbye"])
+        await model.ainvoke("Hello")  # and astream, abatch, astream_events
         ```
+
+    Tool calling:
+        ```python
+        def add(a: int, b: int) -> int:
+            '''Add two numbers.'''
+            return a + b
+
+        answer = model.bind_tools([add], tool_choice="any").invoke("What is 3 and 4?")
+        answer.tool_calls  # [{"name": "add", "args": {"a": 3, "b": 4}, "id": "Gw2r8PTw7", "type": "tool_call"}]
+        ```
+
+        Calls are written as the model's template writes them (Hermes and Qwen, Llama 3, Mistral), else as
+        `<tool_call>{"name", "arguments"}</tool_call>`, which the system turn then explains. With the extra
+        `guidance` a call that is begun is always a valid one. What is no valid call is in `invalid_tool_calls`.
+        Stop strings cut text, never the arguments of a call.
+
+    Structured output:
+        ```python
+        model.with_structured_output(Person).invoke("Anna is 31 and likes tea.")
+        ```
+
+        Needs the extra: `pip install 'confkv-agents[guidance]'`. Without it `method="function_calling"` is left.
+
+    JSON mode:
+        `model.bind(response_format={"type": "json_object"})` gives one JSON object. `model.bind(grammar=...)` holds
+        answers to a grammar of one's own, in llguidance's Lark dialect.
 
     Image input:
         ```python
@@ -141,80 +154,6 @@ class ChatConfKV(EngineAccess, BaseChatModel):
     model_config = ConfigDict(
         arbitrary_types_allowed=True, populate_by_name=True, extra="forbid", protected_namespaces=()
     )
-
-    model: str = Field(
-        default="embedded", validation_alias=AliasChoices("model", "model_name", "model_id"), min_length=1
-    )
-    """ "embedded", a folder, or a hub id."""
-    revision: str | None = None
-    """Branch, tag or commit on the hub."""
-    dtype: str = "auto"
-    """Number format of the weights: "auto" or a torch type's name such as "float32"."""
-    device_map: Any = None
-    """Where the weights go, as transformers takes it; `None` is the first CUDA device, else the CPU."""
-
-    policy: str = "confkv"
-    """Cache policy: "full", "window", "h2o" or "confkv"."""
-    budget: int = Field(default=512, ge=1)
-    """Slots per layer, in full-precision equivalents."""
-    kv: Any = None
-    """A whole `confkv_agents.cache.CacheConfig`; overrides `policy` and `budget`."""
-    kv_memory: int | None = None
-    """Most bytes that all conversations of the loaded model may hold: an integer, or text like "1.5GiB"."""
-    session_id: str | None = None
-    """Name of the conversation; a hint, the token prefix decides."""
-
-    temperature: float = Field(default=0.0, ge=0)
-    """0 is greedy decoding."""
-    top_p: float | None = Field(default=None, gt=0, le=1)
-    """Sample among the fewest tokens whose probability reaches this."""
-    top_k: int | None = Field(default=None, ge=0)
-    """Sample among this many likeliest tokens."""
-    max_tokens: int | None = Field(default=512, ge=1)
-    """Most tokens of an answer; `None` is as many as the model has positions left."""
-    stop: list[str] | None = None
-    """Strings that end an answer; those given at a call are added."""
-    seed: int | None = None
-    """Seed of each call's own random generator."""
-    logprobs: bool = False
-    """Return log probabilities."""
-    top_logprobs: int = Field(default=0, ge=0)
-    """How many likeliest alternatives come with each log probability."""
-    trace: bool | Literal["cache"] = False
-    """Return confidence, budget and bytes of every step in the response metadata; "cache" adds all of its trace."""
-    chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """Extra variables for the model's chat template."""
-
-    timeout: float | None = Field(default=None, gt=0)
-    """Seconds per call, waiting included."""
-    max_retries: int = 0
-    """Accepted for compatibility; a local model has no transient errors, so nothing is retried."""
-    streaming: bool = False
-    """Stream inside `invoke` too, for callbacks."""
-    api_key: SecretStr | None = Field(default=None, exclude=True, repr=False)
-    """Accepted for compatibility; never used."""
-
-    sanitize_control_tokens: bool = True
-    """Encode control tokens that stand in message text as text, so that a web page cannot forge a turn."""
-    allow_image_urls: bool = False
-    """Fetch pictures from http and https addresses in messages."""
-    allow_image_files: bool = False
-    """Read pictures from file:// addresses in messages."""
-    image_limits: ImageLimits = Field(default_factory=ImageLimits)
-    """Largest pictures that are decoded."""
-
-    engine: Any = Field(default=None, exclude=True, repr=False)
-    """An `Engine` to use instead of the process-wide one for `model`."""
-
-    @field_validator("kv_memory", mode="before")
-    @classmethod
-    def _parse_kv_memory(cls, value: Any) -> Any:
-        return parse_bytes(value) if isinstance(value, str) else value
-
-    @field_validator("stop", mode="before")
-    @classmethod
-    def _one_stop(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _set_confkv_version(self) -> Self:
@@ -457,19 +396,3 @@ class ChatConfKV(EngineAccess, BaseChatModel):
         if thread_id is None or self.session_id is not None or kwargs.get("session_id") is not None:
             return kwargs
         return {**kwargs, "session_id": str(thread_id)}
-
-    @property
-    def _access(self) -> ImageAccess:
-        return ImageAccess(self.image_limits, self.allow_image_urls, self.allow_image_files)
-
-    async def _aturns(self, messages: list[BaseMessage]) -> tuple[Turn, ...]:
-        """Convert messages; pictures are decoded in threads of our own, never in the loop's default ones."""
-        if not has_pictures(messages):
-            return to_turns(messages, self._access)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(_picture_threads(), to_turns, messages, self._access)
-
-
-@remember
-def _picture_threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max_workers=2, thread_name_prefix="confkv-pictures")

@@ -57,9 +57,9 @@ TEMPLATES = {
 }
 
 
-def tiny_with_tools(family: str) -> LoadedModel:
+def tiny_with_tools(family: str, positions: int = 4096) -> LoadedModel:
     """A tiny model whose template writes calls as a family does, and whose marks of calls are special tokens."""
-    loaded = tiny_llama(TEMPLATES[family])
+    loaded = tiny_llama(TEMPLATES[family], positions=positions)
     if family.startswith("mistral"):
         marks = [AddedToken(mark, special=True) for mark in MARKERS if mark.startswith("[")]
         loaded.tokenizer.add_tokens(marks, special_tokens=True)

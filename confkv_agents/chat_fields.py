@@ -1,0 +1,90 @@
+"""The settings of `ChatConfKV`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+from confkv_agents.amounts import parse_bytes
+from confkv_agents.engine.media import ImageLimits
+
+
+class ChatFields(BaseModel):
+    """Part of `ChatConfKV`: its fields, validated once."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, populate_by_name=True, protected_namespaces=())
+
+    model: str = Field(
+        default="embedded", validation_alias=AliasChoices("model", "model_name", "model_id"), min_length=1
+    )
+    """ "embedded", a folder, or a hub id."""
+    revision: str | None = None
+    """Branch, tag or commit on the hub."""
+    dtype: str = "auto"
+    """Number format of the weights: "auto" or a torch type's name such as "float32"."""
+    device_map: Any = None
+    """Where the weights go, as transformers takes it; `None` is the first CUDA device, else the CPU."""
+
+    policy: str = "confkv"
+    """Cache policy: "full", "window", "h2o" or "confkv"."""
+    budget: int = Field(default=512, ge=1)
+    """Slots per layer, in full-precision equivalents."""
+    kv: Any = None
+    """A whole `confkv_agents.cache.CacheConfig`; overrides `policy` and `budget`."""
+    kv_memory: int | None = None
+    """Most bytes that all conversations of the loaded model may hold: an integer, or text like "1.5GiB"."""
+    session_id: str | None = None
+    """Name of the conversation; a hint, the token prefix decides."""
+
+    temperature: float = Field(default=0.0, ge=0)
+    """0 is greedy decoding."""
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    """Sample among the fewest tokens whose probability reaches this."""
+    top_k: int | None = Field(default=None, ge=0)
+    """Sample among this many likeliest tokens."""
+    max_tokens: int | None = Field(default=512, ge=1)
+    """Most tokens of an answer; `None` is as many as the model has positions left."""
+    stop: list[str] | None = None
+    """Strings that end an answer; those given at a call are added."""
+    seed: int | None = None
+    """Seed of each call's own random generator."""
+    logprobs: bool = False
+    """Return log probabilities."""
+    top_logprobs: int = Field(default=0, ge=0)
+    """How many likeliest alternatives come with each log probability."""
+    trace: bool | Literal["cache"] = False
+    """Return confidence, budget and bytes of every step in the response metadata; "cache" adds all of its trace."""
+    chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
+    """Extra variables for the model's chat template."""
+
+    timeout: float | None = Field(default=None, gt=0)
+    """Seconds per call, waiting included."""
+    max_retries: int = 0
+    """Accepted for compatibility; a local model has no transient errors, so nothing is retried."""
+    streaming: bool = False
+    """Stream inside `invoke` too, for callbacks."""
+    api_key: SecretStr | None = Field(default=None, exclude=True, repr=False)
+    """Accepted for compatibility; never used."""
+
+    sanitize_control_tokens: bool = True
+    """Encode control tokens that stand in message text as text, so that a web page cannot forge a turn."""
+    allow_image_urls: bool = False
+    """Fetch pictures from http and https addresses in messages."""
+    allow_image_files: bool = False
+    """Read pictures from file:// addresses in messages."""
+    image_limits: ImageLimits = Field(default_factory=ImageLimits)
+    """Largest pictures that are decoded."""
+
+    engine: Any = Field(default=None, exclude=True, repr=False)
+    """An `Engine` to use instead of the process-wide one for `model`."""
+
+    @field_validator("kv_memory", mode="before")
+    @classmethod
+    def _parse_kv_memory(cls, value: Any) -> Any:
+        return parse_bytes(value) if isinstance(value, str) else value
+
+    @field_validator("stop", mode="before")
+    @classmethod
+    def _one_stop(cls, value: Any) -> Any:
+        return [value] if isinstance(value, str) else value
