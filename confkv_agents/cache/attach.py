@@ -116,6 +116,7 @@ def confkv_attention(
         scaling=query.shape[-1] ** -0.5 if scaling is None else scaling,
         groups=query.shape[1] // key.shape[1],
         softcap=kwargs.get("softcap"),
+        group=layer.group,
     )
     if isinstance(attention_mask, MaskRequest) and not attention_mask.is_causal:
         raise UnsupportedModelError(

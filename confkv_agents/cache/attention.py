@@ -40,11 +40,13 @@ class Heads:
         scaling: Factor on the scores.
         groups: Query heads per KV head.
         softcap: Scores become `softcap * tanh(score / softcap)`, or None.
+        group: How the mass of the query heads that share a KV head becomes one: "mean" or "max".
     """
 
     scaling: float
     groups: int
     softcap: float | None = None
+    group: Literal["mean", "max"] = "mean"
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class AttentionResult:
     Attributes:
         output: `[B, Hq, Q, D]` in the query's dtype.
         mass: For each tier `[B, Hkv, slots]` fp32: weights summed over queries (each times its query weight) and
-            averaged over the query group; empty when not asked for.
+            averaged over the query group (or its largest, see `Heads.group`); empty when not asked for.
     """
 
     output: torch.Tensor
@@ -266,7 +268,7 @@ class _Work:
         # Large tensors that come and go would be handed back to the system and zeroed again each time: reuse one.
         reuse = not (torch.is_grad_enabled() and self.query.requires_grad)
         room = self.query.new_empty(heads * self.groups * step * total) if reuse else None
-        mass, share = None, None
+        mass, share, by_head = None, None, None
         if query_weight is not None:
             mass = torch.zeros(heads, total, dtype=torch.float32, device=keys.device)
             share = (query_weight / self.groups).to(keys.dtype)
@@ -279,10 +281,15 @@ class _Work:
             self._finish(scores.unflatten(0, (self.rows, -1)).unflatten(2, (self.groups, -1)), all_of, start, stop)
             weights = torch.softmax(scores, -1, out=place)
             parts.append(torch.bmm(weights, values).view(*self.query.shape[:3], stop - start, self.width))
-            if mass is not None and share is not None:
+            if query_weight is not None and self.heads.group == "max":
+                each = self._by_head(weights.unflatten(0, (self.rows, -1)), query_weight[:, start:stop])
+                by_head = each if by_head is None else by_head.add_(each)
+            elif mass is not None and share is not None:
                 each = share[:, None, None, start:stop].expand(-1, self.kv_heads, self.groups, -1)
                 mass += torch.bmm(each.reshape(heads, 1, -1), weights).squeeze(1)
         output = parts[0] if len(parts) == 1 else torch.cat(parts, 3)
+        if by_head is not None:
+            return output, self._spread(by_head.amax(2), all_of)
         return output, [] if mass is None else self._spread(mass.unflatten(0, (self.rows, -1)), all_of)
 
     def _finish(self, scores: torch.Tensor, all_of: _Gathered, start: int, stop: int) -> None:
@@ -319,8 +326,8 @@ class _Work:
             output = product(weights.to(query.dtype), only.values).view(self.query.shape)
             return output, [] if query_weight is None else [self._drawn(weights, query_weight)]
         spans = list(self._spans())
-        scores = [self._scores(query, *span) for span in spans]
-        weights = (scores[0] if len(scores) == 1 else torch.cat(scores, -1)).softmax(-1)
+        each = [self._scores(query, *span) for span in spans]
+        weights = (each[0] if len(each) == 1 else torch.cat(each, -1)).softmax(-1)
         mixed_all, offset = None, 0
         for _, tier, start, stop in spans:
             mixed = tier.mix(weights[..., offset : offset + stop - start], start, stop)
@@ -357,11 +364,19 @@ class _Work:
 
     def _drawn(self, weights: torch.Tensor, query_weight: torch.Tensor) -> torch.Tensor:
         """Return `[B, Hkv, n]`: weights `[B, Hkv, groups * Q, n]` summed under `query_weight [B, Q]`."""
+        if self.heads.group == "max":
+            return self._by_head(weights, query_weight).amax(2)
         if query_weight.shape[-1] == 1:
             return weights.mean(2).mul_(query_weight[:, None])
         rows, kv_heads = weights.shape[:2]
         each = (query_weight / self.groups)[:, None, None, :].expand(rows, kv_heads, self.groups, -1)
         return torch.matmul(each.reshape(rows, kv_heads, 1, -1), weights).squeeze(2)
+
+    def _by_head(self, weights: torch.Tensor, query_weight: torch.Tensor) -> torch.Tensor:
+        """Return `[B, Hkv, groups, n]` fp32: weights `[B, Hkv, groups * q, n]` summed under `query_weight [B, q]`."""
+        each = weights.unflatten(2, (self.groups, -1))
+        row = query_weight[:, None, None, None, :].to(each.dtype).expand(*each.shape[:3], 1, -1)
+        return torch.matmul(row, each).squeeze(3).float()
 
     # ------------------------------------------------------------------ online softmax, block by block
 

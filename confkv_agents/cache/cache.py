@@ -62,7 +62,7 @@ class ConfKVCache(Cache):
         for index, (kind, kwargs) in enumerate(zip(*get_layer_types_and_kwargs(text), strict=True)):
             if kind == "full_attention":
                 self._full.append(index)
-                layers.append(ConfKVLayer(self, index))
+                layers.append(ConfKVLayer(self, index, self.config.group))
             elif kind == "sliding_attention":
                 layers.append(DynamicSlidingWindowLayer(**kwargs))
             else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import torch
 from transformers.cache_utils import CacheLayerMixin
@@ -48,9 +48,9 @@ class ConfKVLayer(CacheLayerMixin):
     supports_early_init = False
     is_sliding = False
 
-    def __init__(self, cache: LayerOwner, index: int) -> None:
+    def __init__(self, cache: LayerOwner, index: int, group: Literal["mean", "max"] = "mean") -> None:
         super().__init__()
-        self.index = index
+        self.index, self.group = index, group
         self.belong_to(cache)
 
     def belong_to(self, cache: LayerOwner) -> None:

@@ -75,7 +75,8 @@ def reference(case: Case, heads: Heads, weight: torch.Tensor) -> tuple[torch.Ten
         scores = heads.softcap * (scores / heads.softcap).tanh()
     weights = scores.masked_fill(~case.visible[:, :, None], -torch.inf).softmax(-1)
     output = torch.einsum("bhgqk,bhkd->bhgqd", weights, case.values.double()).flatten(1, 2)
-    return output.float(), (weights * weight[:, None, None, :, None]).sum(3).mean(2).float()
+    by_head = (weights * weight[:, None, None, :, None]).sum(3)
+    return output.float(), (by_head.amax(2) if heads.group == "max" else by_head.mean(2)).float()
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -104,6 +105,17 @@ def test_every_path_equals_softmax_over_everything(path, softcap, even, coded, q
         return
     assert [part.shape[-1] for part in result.mass] == [tier.slots for tier in case.tiers]
     assert torch.allclose(torch.cat(result.mass, -1), mass, atol=2e-6)
+
+
+@pytest.mark.parametrize("path", [path for path in PATHS if path != "fused"])
+@pytest.mark.parametrize(("queries", "own"), [(1, False), (7, True)])
+def test_the_largest_of_a_query_group_is_taken_where_asked_for(path, queries, own, monkeypatch):
+    monkeypatch.setattr(attention, "TILE", 3 * ROWS * KV_HEADS * GROUPS * 64)
+    case = make_case(queries, own=own, padded=False, coded=True, even=True)
+    heads = Heads(scaling=0.25, groups=GROUPS, group="max")
+    weight = torch.rand(ROWS, queries)
+    result = attend(case.query, case.tiers, heads, own_bias=case.own, query_weight=weight, path=path)
+    assert torch.allclose(torch.cat(result.mass, -1), reference(case, heads, weight)[1], atol=2e-6)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
