@@ -152,7 +152,7 @@ class _Writer:
         schema = _object_schema(tool.parameters)
         definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
         inner = {key: part for key, part in schema.items() if key not in definitions}
-        whole = {
+        whole: dict[str, Any] = {
             "type": "object",
             "properties": {"name": {"const": tool.name}, "parameters": inner},
             "required": ["name", "parameters"],
