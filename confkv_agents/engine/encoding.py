@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from confkv_agents.cache.mrope import PictureGrid, mrope_positions
+from confkv_agents.cache.transfer import on_device
 from confkv_agents.engine.conversation import Picture, Role, Turn, chain_hashes
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.template import HOLE_CLOSE, HOLE_OPEN, TEXT_CLOSE, TEXT_OPEN, ChatTemplate, without_marks
@@ -251,7 +252,7 @@ class PromptEncoder:
             token: Its id.
             index: Its place in the sequence, `len(prompt.ids)` for the first.
         """
-        ids = torch.tensor([[token]], device=self._loaded.device)
+        ids = on_device([[token]], self._loaded.device)
         return {"input_ids": ids, **self._positions_between(prompt, index, index + 1, index)}
 
     def marked_ids(self, text: str, special: dict[str, int]) -> list[int]:
@@ -282,7 +283,7 @@ class PromptEncoder:
             if after < len(prompt.ids):
                 first = int(prompt.positions[:, :after].max()) + 1 if after else 0
             positions = torch.arange(first, first + end - start).expand(3, -1)
-        return {"position_ids": positions[:, None].to(self._loaded.device)}
+        return {"position_ids": on_device(positions[:, None], self._loaded.device)}
 
     def _turns_in(
         self, prompt: Prompt, text: str, start: int, stop: int, starts: deque[tuple[int, Role]]
