@@ -185,6 +185,18 @@ def test_the_table_fits_the_terminal_and_cuts_nothing(model: str, width: int):
         assert cells[-1] == "any" if row.longest_context is None else cells[-1] in ("M", f"{row.longest_context:,}")
 
 
+@pytest.mark.parametrize(("model", "memory"), [(QWEN_7B, 24), (QWEN_32B, 80), (LLAMA_7B, 24)])
+def test_the_documentation_shows_what_the_command_prints(model: str, memory: int):
+    documented = (Path(__file__).parents[2] / "docs" / "plan.md").read_text()
+    stream = StringIO()
+    show_plan(plan_of(model, memory=memory * GIB), Console(file=stream, width=100, highlight=False))
+    policies = ("full", "window", "h2o", "snapkv", "confkv", "weights", "one token")
+    rows = [line.rstrip() for line in stream.getvalue().splitlines() if line.startswith(policies)]
+    assert len(rows) == 8
+    for row in rows:
+        assert row in documented
+
+
 def test_the_command_prints_the_table_and_writes_the_numbers(capsys: pytest.CaptureFixture[str], tmp_path: Path):
     out = tmp_path / "plan.json"
     code = main(
