@@ -252,7 +252,7 @@ class AblateBench:
 
 def _following(variant: Variant, leader: Row) -> tuple[CacheConfig, float | None]:
     """Return the configuration and the constant confidence, if any, that take over the leader's figure."""
-    if variant.takes == "budget":
-        return variant.config, constant_confidence(variant.config, leader["budget"], max(1, leader["fed"]))
+    if variant.takes == "slots":
+        return variant.config, constant_confidence(variant.config, leader["slots"], max(1, leader["fed"]))
     share = leader["recalled"] / leader["steps"] if leader["steps"] else 0.0
     return replace(variant.config, recall_share=share), None

@@ -39,14 +39,14 @@ def _table(title: str, measure: str, rows: Sequence[Mapping[str, Any]]) -> Table
     table = tables.plain_table(title)
     more = tables.cold_columns(rows)
     value = "above full" if measure == PERPLEXITY else "found"
-    for name in ("variant", value, "difference (95 %)", "budget", "peak MiB", "mean MiB", *more):
+    for name in ("variant", value, "difference (95 %)", "slots", "peak MiB", "mean MiB", *more):
         tables.column(table, name)
     for row in rows:
         table.add_row(
             Text(row["name"]),
             _value(measure, row),
             _difference(measure, row),
-            f"{row['budget']:,.0f}",
+            f"{row['slots']:,.0f}",
             tables.mib(row["peak_kv_bytes"]),
             tables.mib(row["mean_kv_bytes"]),
             *(show(row) for show in more.values()),

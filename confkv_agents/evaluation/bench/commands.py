@@ -169,8 +169,8 @@ def ablate(
       segments    the cache knows what its tokens are (agent)
 
     Every variant is compared item by item with another; intervals are of the paired difference. A fixed budget, and
-    recall at random, take over what the run that they belong to used on the same item: the mean of its budget, the
-    share of its steps that recalled. Continues where the same command was interrupted.
+    recall at random, take over what the run that they belong to used on the same item: the slots that it stored in the
+    mean, the share of its steps that recalled. Continues where the same command was interrupted.
     """  # noqa: D301 - click wants the backspace itself
     from confkv_agents.evaluation.bench.ablate import AblateBench
 

@@ -17,7 +17,7 @@ from confkv_agents.errors import ConfigError
 
 PERPLEXITY, NEEDLE, LATER, AGENT = "perplexity", "needle", "later", "agent"
 MEASURED = (PERPLEXITY, NEEDLE, LATER, AGENT)
-Taken = Literal["budget", "recall_share"]
+Taken = Literal["slots", "recall_share"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Variant:
         label: Tells runs apart: variants with one label are one run.
         config: Of the cache.
         against: Label of the run that it is compared with; None for what others are compared with.
-        leader: Label of the run whose mean budget or share of recalled steps, item by item, it takes over.
+        leader: Label of the run whose mean of stored slots or share of recalled steps, item by item, it takes over.
         takes: Which of the two.
     """
 
@@ -148,7 +148,7 @@ def _again(base: Base) -> list[Variant]:
 
 
 def _at_its_mean(part: str, own: Variant, name: str) -> Variant:
-    """Return the same run with a budget that stays at the mean that the other had while decoding."""
+    """Return the same run with a budget that stays where it stores in the mean what the other did while decoding."""
     low = POLICIES[own.config.policy](own.config).min_budget
     if low == own.config.budget:
         raise ConfigError(
@@ -160,7 +160,7 @@ def _at_its_mean(part: str, own: Variant, name: str) -> Variant:
             f"--parts {part}: {own.label!r} recalls by confidence, which a fixed budget cannot be told apart from; "
             "pass --policies confkv"
         )
-    return Variant(name, f"{own.label}:at its mean budget", own.config, leader=own.label, takes="budget")
+    return Variant(name, f"{own.label}:at its mean", own.config, leader=own.label, takes="slots")
 
 
 _BOTH = (PERPLEXITY, NEEDLE)
@@ -202,18 +202,20 @@ def make_part(name: str, base: Base) -> Part:
 
 
 def constant_confidence(config: CacheConfig, mean: float, steps: int) -> float:
-    """Return the confidence whose budget, told at every step, has the mean wanted over the steps.
+    """Return the confidence that, told at every step, makes a run store the mean number of slots wanted.
 
-    The budget starts where reading leaves it and shrinks no faster than `config.shrink`, as for any other run, so the
-    level it comes to rest at lies below the mean. It is a whole number of slots, so the mean is met to half a slot.
+    A budget that grows stays unfilled until new tokens come, so two runs of equal mean budget do not store alike; what
+    they store is what they cost. A run at rest holds its budget less what an eviction frees ahead, half of that in the
+    mean. The budget starts where reading leaves it and shrinks no faster than `config.shrink`, as for any other run.
 
     Args:
         config: Of a policy whose budget follows confidence.
-        mean: Mean budget in slots.
+        mean: Mean of stored slots, full-precision equivalents.
         steps: Decoding steps, at least 1.
     """
     policy = POLICIES[config.policy](config)
     low, high = policy.min_budget, config.budget
+    mean += policy.slack / 2
 
     def confidence_of(level: int) -> float:
         return (high - level) / (high - low)

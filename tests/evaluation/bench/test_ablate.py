@@ -50,7 +50,7 @@ def test_a_setting_that_the_policy_has_anyway_is_the_same_run() -> None:
     ]
     assert labels("int8") == ["confkv", "confkv:int8_share=0.0"]
     assert labels("span") == ["confkv:span=1", "confkv:span=7", "confkv"]
-    assert labels("measures")[-2:] == ["confkv", "confkv:at its mean budget"]
+    assert labels("measures")[-2:] == ["confkv", "confkv:at its mean"]
 
 
 def test_everything_but_the_part_stays_as_the_base_has_it() -> None:
@@ -86,8 +86,8 @@ def test_parts_with_nothing_to_compare_are_refused(part: str, policy: dict[str, 
         make_part(part, Base(config.policy, config))
 
 
-@pytest.mark.parametrize(("steps", "mean"), [(499, 260.4), (40, 285.0), (16, 290.0), (1, 296.0)])
-def test_a_constant_confidence_meets_the_mean_budget(steps: int, mean: float) -> None:
+@pytest.mark.parametrize(("steps", "mean"), [(499, 252.4), (40, 277.0), (16, 282.0), (1, 288.0)])
+def test_a_constant_confidence_meets_the_mean_wanted(steps: int, mean: float) -> None:
     config = CacheConfig(policy="confkv", budget=300)
     schedule = BudgetSchedule(POLICIES["confkv"](config), 4)
     schedule.start(1)
@@ -96,18 +96,19 @@ def test_a_constant_confidence_meets_the_mean_budget(steps: int, mean: float) ->
     for _ in range(steps):
         schedule.follow([told])
         budgets.append(schedule.means[0])
-    assert sum(budgets) / steps == pytest.approx(mean, abs=0.5)
+    held_back = POLICIES["confkv"](config).slack / 2
+    assert sum(budgets) / steps - held_back == pytest.approx(mean, abs=0.5)
     assert 0.0 <= told <= 1.0
 
 
-def test_the_fixed_budget_has_the_mean_of_the_run_it_follows_on_every_item(tmp_path: Path) -> None:
+def test_the_fixed_budget_stores_what_the_run_it_follows_stores_on_every_item(tmp_path: Path) -> None:
     loaded = sure_at_times(tiny_llama())
     folder, shown = run(ablation(tmp_path, "confidence"), loaded)
     rows = {row["key"]: row for row in read_json_lines(folder / "items.jsonl")}
     moved = 0
     for text in ("0.txt", "1.txt"):
-        own, fixed = (rows[f"perplexity 400 {text} {run_}"] for run_ in ("confkv", "confkv:at its mean budget"))
-        assert fixed["budget"] == pytest.approx(own["budget"], abs=0.5)
+        own, fixed = (rows[f"perplexity 400 {text} {run_}"] for run_ in ("confkv", "confkv:at its mean"))
+        assert fixed["slots"] == pytest.approx(own["slots"], abs=6)
         moved += own["budget"] < 199
         assert own["nats"] != fixed["nats"] or own["budget"] > 199
     assert moved, "a budget that never moves shows nothing"
