@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from confkv_agents.cache.attention import Heads, OwnBias, attend
+from confkv_agents.cache.attention import Heads, attend
 from confkv_agents.cache.budget import Slots
+from confkv_agents.cache.own_bias import OwnBias
 from confkv_agents.cache.tiers import MASKED, DenseStore, DenseTier, blocks_of
 from confkv_agents.errors import CacheStateError
 

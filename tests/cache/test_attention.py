@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from confkv_agents.cache import attention
-from confkv_agents.cache.attention import Heads, OwnBias, attend
+from confkv_agents.cache.attention import Heads, attend
+from confkv_agents.cache.own_bias import OwnBias
 from confkv_agents.cache.quantize import decode_keys, decode_values, pair_amplitude
 from confkv_agents.cache.tiers import MASKED, DenseTier, Int8Store, Int8Tier, Tier
 
