@@ -113,7 +113,7 @@ def reread(state: dict[str, Any]) -> list[int]:
 
 APPENDING: list[tuple[str, list[Any]]] = [
     ("plain", []),
-    ("todo", [TodoListMiddleware()]),
+    ("todo", [TodoListMiddleware(system_prompt="Plan.", tool_description="Write the plan down.")]),
     ("limits", [ToolCallLimitMiddleware(run_limit=9), ModelCallLimitMiddleware(run_limit=9)]),
     ("retries", [ModelRetryMiddleware(), ToolRetryMiddleware()]),
 ]
@@ -196,7 +196,7 @@ def test_a_system_prompt_that_changes_is_said_to_break_the_prefix(make: Make) ->
     def clock(request: Any) -> str:
         return f"It is {next(turns)} o'clock. You look at things when you are asked to."
 
-    state = create_agent(make(), [look], middleware=[clock]).invoke({"messages": [HumanMessage("Look.")]})
+    state = create_agent(make(), [look], middleware=[clock]).invoke({"messages": [HumanMessage("Look.")]}, RUN)
     misses = [answer.response_metadata["confkv"]["miss_at"] for answer in answers(state)]
     assert misses[0] is None and all(miss is not None for miss in misses[1:])
     assert all(gone > 0 for gone in reread(state))
