@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
 
 from confkv_agents.cache import CacheConfig
 from confkv_agents.chat_models import ChatConfKV
@@ -62,6 +64,31 @@ def test_a_long_prompt_stays_within_the_bound(model: ChatConfKV) -> None:
     assert confkv["tokens_read"] > 4 * 160
     assert confkv["peak_kv_bytes"] < confkv["full_kv_bytes"]
     assert confkv["kv_bytes"] < confkv["full_kv_bytes"] / 2
+
+
+class Person(BaseModel):
+    """A person."""
+
+    name: str
+    age: int = Field(description="years")
+    likes: list[str]
+
+
+@pytest.mark.parametrize("method", ["json_schema", "json_mode"])
+def test_an_object_is_read_out_of_a_text(model: ChatConfKV, method: Any) -> None:
+    structured = model.model_copy(update={"max_tokens": 40}).with_structured_output(Person, method=method)
+    person = structured.invoke("Anna is 31 and likes tea and chess. Who is she?")
+    assert person == Person(name="Anna", age=31, likes=["tea", "chess"])
+
+
+def test_a_demanded_tool_is_called_with_what_was_said(model: ChatConfKV) -> None:
+    def get_weather(location: str) -> str:
+        """Get the weather at a location."""
+        return location
+
+    bound = model.model_copy(update={"max_tokens": 40}).bind_tools([get_weather], tool_choice="any")
+    (call,) = bound.invoke("What is the weather in San Francisco, CA?").tool_calls
+    assert (call["name"], call["args"]) == ("get_weather", {"location": "San Francisco, CA"})
 
 
 def test_the_automatic_number_format_loads() -> None:
