@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from confkv_agents.cache.attention import attend
@@ -49,6 +50,7 @@ class BoundedBank(Bank):
         self.first_real: torch.Tensor | None = None
         none = np.zeros((layers, self.rows), dtype=np.int64)
         self.full_limit, self.int8_limit = none, none
+        self.full_most, self.int8_most = none, none
         self.full_count, self.int8_count = none.copy(), none.copy()
         self.staged = 0
         self.arrived: Slots = np.zeros(self.rows, dtype=np.int64)
@@ -56,7 +58,7 @@ class BoundedBank(Bank):
         self.free: torch.Tensor | None = None
         self.cursor = 0
         self.amplitude_known = torch.zeros(layers, self.rows, 1, 1, dtype=torch.bool, device=self.device)
-        self.last_eviction = 0
+        self.last_eviction = self.decoded = 0
         self._columns: torch.Tensor | None = None
         self.calibrated = self.policy.int8_share == 0
         self._folded = True
@@ -96,6 +98,8 @@ class BoundedBank(Bank):
         """Fold in the last step's mass, follow the budget, and make sure the new tokens have a place."""
         self._fold_mass()
         self.full_limit, self.int8_limit = self.split(slots)
+        self.full_most = np.maximum(self.full_most, self.full_limit)
+        self.int8_most = np.maximum(self.int8_most, self.int8_limit)
         if length > 1:
             if self.staged:
                 self.settle(ALL, self.seen, spare=0)
@@ -103,13 +107,14 @@ class BoundedBank(Bank):
                 mirror(self, ALL, self.seen)
             self._columns = self.free = None
             return
-        over = (self.full_count + 1 > self.full_limit) | (self.int8_count > self.int8_limit)
-        if self.staged or self.free is None or self.cursor >= self.free.shape[-1] or over.any():
+        late = self.overdue(ALL, self.full_count).any()
+        if self.staged or self.free is None or self.cursor >= self.free.shape[-1] or late:
             self.settle(ALL, self.seen, spare=self.policy.slack)
             self._list_free()
         assert self.free is not None
         self._columns = self.free[..., self.cursor : self.cursor + 1]
         self.cursor += 1
+        self.decoded += 1
         self.full_count = self.full_count + 1
         self.stores.table.add(self._columns, self.seen)
 
@@ -240,6 +245,7 @@ class BoundedBank(Bank):
         result = attend(query, tiers, heads, own_bias=bias, query_weight=weight)
         note_drawn(self, layer, result.mass[:-1], 1.0)
         if table.probe is not None:
+            self.decoded = 0
             for region, drawn in zip(regions, result.mass, strict=False):
                 start = table.regions.columns(region).start
                 table.probe[layer, ..., start : start + drawn.shape[-1]] = drawn
@@ -320,10 +326,24 @@ class BoundedBank(Bank):
         """Bring layers within their limits and empty their buffers; see `eviction.settle`."""
         settle(self, part, seen, spare=spare)
 
+    def tolerated(self, part: slice = ALL) -> tuple[Slots, Slots]:
+        """Return the slots of full precision and int8, `[l, rows]`, above which an eviction is due while decoding.
+
+        A budget that shrinks is followed `policy.slack` slots at a time, never beyond the largest budget so far: with
+        an eviction for each slot that it loses, ranking would cost more than the slots are worth.
+        """
+        full = np.minimum(self.full_limit[part] + self.policy.slack, self.full_most[part])
+        return full, np.minimum(self.int8_limit[part] + self.policy.slack, self.int8_most[part])
+
+    def overdue(self, part: slice, stored: Slots) -> npt.NDArray[np.bool_]:
+        """Return which layers and rows, `[l, rows]`, have no room for one more token beside `stored`."""
+        full, int8 = self.tolerated(part)
+        return (stored + 1 > full) | (self.int8_count[part] > int8)
+
     def _list_free(self) -> None:
         """List the free full-precision slots that the next decoding steps will take."""
         caps = np.array(self.stores.caps("full"))[:, None] - 1
-        room = int((np.minimum(self.full_limit, caps) - self.full_count).min())
+        room = int((np.minimum(self.tolerated()[0], caps) - self.full_count).min())
         self.free, _ = first_true(self.stores.free("full"), min(room, LONGEST_FREE_LIST))
         self.cursor = 0
 
@@ -352,6 +372,7 @@ class BoundedBank(Bank):
         self._folded = True
         self.stores.table.take_back(self._columns)
         self.cursor -= 1
+        self.decoded -= 1
         self.full_count = self.full_count - 1
         self.seen -= 1
 
@@ -366,7 +387,7 @@ class BoundedBank(Bank):
         self.free = None if self.free is None else self.free.index_select(1, here)
         self.first_real = None if self.first_real is None else self.first_real.index_select(0, here)
         chosen = rows.tolist()
-        for name in ("full_limit", "int8_limit", "full_count", "int8_count"):
+        for name in self._ARRAYS:
             setattr(self, name, getattr(self, name)[:, chosen])
         self.arrived = self.arrived[chosen]
         self.rows = len(chosen)
@@ -374,7 +395,7 @@ class BoundedBank(Bank):
     def truncate(self, layers: int) -> None:
         """Give up the layers from `layers` on."""
         self.stores.truncate(layers)
-        for name in ("full_limit", "int8_limit", "full_count", "int8_count", "amplitude_known"):
+        for name in (*self._ARRAYS, "amplitude_known"):
             setattr(self, name, getattr(self, name)[:layers])
         self.free = None if self.free is None else self.free[:layers]
         self._columns = None if self._columns is None else self._columns[:layers]
@@ -384,8 +405,8 @@ class BoundedBank(Bank):
 
     # ------------------------------------------------------------------ to and from a file
 
-    _ARRAYS = ("full_limit", "int8_limit", "full_count", "int8_count")
-    _VALUES = ("seen", "last_eviction", "cursor", "calibrated")
+    _ARRAYS = ("full_limit", "int8_limit", "full_most", "int8_most", "full_count", "int8_count")
+    _VALUES = ("seen", "last_eviction", "decoded", "cursor", "calibrated")
 
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         """Everything but the reading buffer, which must be empty."""

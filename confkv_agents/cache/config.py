@@ -24,7 +24,7 @@ class CacheConfig:
     Attributes:
         policy: Name of the policy: "full", "window", "h2o", "snapkv" or "confkv" (see `confkv_agents.cache.policies`).
         budget: Slots per layer when the model is unsure; also the budget while a prompt is read.
-        min_budget: Slots per layer when the model is sure. Default: half of `budget` for confkv, `budget` otherwise.
+        min_budget: Slots per layer when the model is sure. Default: three quarters of `budget` for confkv, `budget` otherwise.
         sinks: First real tokens that are never evicted.
         window: Most recent tokens that are never evicted. Default: 64, for h2o half of the budget.
         chunk: Most tokens that one reading step may add before eviction runs, in tokens.
@@ -37,6 +37,8 @@ class CacheConfig:
         recency: Weight of recency against attention mass in the rank, 0 to 1.
         half_life: Tokens after which the recency part of a rank has halved.
         span: Neighbouring stored tokens whose best rank a token shares, odd; 1 turns pooling off.
+        own_share: Weight of a token's own rank against the best of its span, 0 to 1. Default: 0.2 for confkv, next to
+            nothing otherwise.
         probe: Tokens from the end of a prompt that look ahead at each chunk read before eviction decides; 0 turns
             lookahead off.
         probe_weight: Weight of the probe against attention mass in the rank, at least 0.
@@ -65,11 +67,12 @@ class CacheConfig:
     pyramid: float = 0.0
     confidence: ConfidenceMeasure = "mean"
     smoothing: float = 0.5
-    shrink: int = 4
+    shrink: int = 1
     decay: float | None = None
     recency: float | None = None
     half_life: int = 512
     span: int | None = None
+    own_share: float | None = None
     probe: int | None = None
     probe_weight: float = 1.0
     evict_every: int = 16
@@ -104,6 +107,7 @@ class CacheConfig:
         self._within("int8_share", self.int8_share, 0.0, 1.0)
         self._within("pyramid", self.pyramid, -1.0, 1.0)
         self._within("recency", self.recency, 0.0, 1.0)
+        self._within("own_share", self.own_share, 0.0, 1.0)
         self._within("smoothing", self.smoothing, 0.0, 0.999)
         self._within("decay", self.decay, 1e-3, 1.0)
         if self.confidence not in MEASURES:

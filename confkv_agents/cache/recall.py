@@ -9,7 +9,7 @@ import torch
 
 from confkv_agents.cache.calibration import calibrate
 from confkv_agents.cache.cold import put_codes
-from confkv_agents.cache.selection import OWN_PART, first_true, lowest, rank_keys
+from confkv_agents.cache.selection import first_true, lowest, rank_keys
 from confkv_agents.cache.stores import ALL
 from confkv_agents.cache.tiers import MASKED, Tier
 from confkv_agents.cache.transfer import on_device
@@ -90,7 +90,7 @@ def promote(bank: BoundedBank) -> None:
     real = real & (torch.arange(most, device=bank.device) < limit // 2)
 
     carried = {name: figure[..., :total] for name, figure in table.carried.items()}
-    keys = rank_keys(policy, position, carried, bank.seen, bank.first_real, bank.segments)
+    keys = rank_keys(policy, position, carried, bank.seen, bank.first_real, bank.segments, bank.decoded)
     pool = torch.zeros_like(live)
     pool[..., regions.columns("int8")] = True
     pool = pool & live
@@ -129,6 +129,6 @@ def _choose(
     """Return the positions `[L, B, H, most]` of the tokens that drew the most, best first, and which are meant."""
     flat = weight.reshape(-1, 1, weight.shape[-1])
     pooled = torch.nn.functional.max_pool1d(flat, span, stride=1, padding=span // 2).view_as(weight)
-    score = torch.lerp(pooled, weight, OWN_PART).masked_fill(hidden, -1.0)
+    score = torch.lerp(pooled, weight, 1e-3).masked_fill(hidden, -1.0)
     best = score.topk(most, -1)
     return best.indices, best.values > least.clamp_min(0.0)

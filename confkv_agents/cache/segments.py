@@ -8,7 +8,6 @@ protects nothing absolutely: a budget that is smaller than what is pinned still 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -75,30 +74,41 @@ class Segments:
         starts = torch.tensor([segment.start for segment in self.all], device=position.device)
         return torch.bucketize(position.contiguous(), starts, right=True) - 1
 
-    def weigh(
-        self, score: torch.Tensor, position: torch.Tensor, pool: Callable[[torch.Tensor], torch.Tensor], span: int
-    ) -> torch.Tensor:
-        """Pool scores over neighbours and move them by segment.
+    def pool_grids(self, figure: torch.Tensor, position: torch.Tensor, pooled: torch.Tensor, span: int) -> torch.Tensor:
+        """Pool the tokens of pictures in their grid.
+
+        Args:
+            figure: `[L, B, H, S]`.
+            position: `[L, B, H, S]` logical positions, -1 for empty slots.
+            pooled: `figure` pooled along positions, for everything else.
+            span: How many neighbours are pooled.
+
+        Returns:
+            `[L, B, H, S]`.
+        """
+        if not any(segment.grid for segment in self.all):
+            return pooled
+        number = self.names(position).masked_fill(position < 0, -1)
+        for index, segment in enumerate(self.all):
+            if segment.grid is not None:
+                pooled = torch.where(number == index, self._pool_grid(figure, position, segment, span), pooled)
+        return pooled
+
+    def weigh(self, score: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        """Move scores by segment.
 
         Args:
             score: `[L, B, H, S]`, -inf for empty slots.
             position: `[L, B, H, S]` logical positions, -1 for empty slots.
-            pool: Pools along positions; pictures with a grid are pooled in it instead.
-            span: How many neighbours `pool` takes.
 
         Returns:
             `[L, B, H, S]`; an empty slot stays -inf.
         """
-        pooled = pool(score)
         if not self.all:
-            return pooled
+            return score
         number = self.names(position).masked_fill(position < 0, -1)
-        for index, segment in enumerate(self.all):
-            if segment.grid is not None and span > 1:
-                inside = self._pool_grid(score, position, segment, span)
-                pooled = torch.where(number == index, inside, pooled)
         factor, bonus = self._effects(score.device)
-        moved = pooled * factor[number] + bonus[number]
+        moved = score * factor[number] + bonus[number]
         for index, segment in enumerate(self.all):
             if segment.kind == "image" and self.image_floor:
                 mine = moved.masked_fill(number != index, -torch.inf)
@@ -139,7 +149,7 @@ class Segments:
         picture = whole[..., :count].reshape(-1, 1, rows, columns)
         pooled = torch.nn.functional.max_pool2d(picture, side, stride=1, padding=side // 2)
         whole[..., :count] = pooled.view(*score.shape[:-1], count)
-        return torch.lerp(whole.gather(-1, place).clamp_min(-1e30), score.clamp_min(-1e30), 1e-3)
+        return whole.gather(-1, place)
 
     # ------------------------------------------------------------------ to and from a file
 

@@ -10,7 +10,6 @@ from confkv_agents.cache.policies import Policy, SlotView
 from confkv_agents.cache.segments import Segments
 
 INFINITY = float("inf")
-OWN_PART = 1e-3
 
 
 def rank_keys(
@@ -20,6 +19,7 @@ def rank_keys(
     seen: int,
     first_real: torch.Tensor | None,
     segments: Segments | None = None,
+    decoded: int = 0,
 ) -> torch.Tensor:
     """Return `[L, B, H, S]` keys by which slots are kept: higher stays longer.
 
@@ -32,32 +32,41 @@ def rank_keys(
         seen: Tokens fed so far.
         first_real: `[B]` position of each row's first real token; None means 0.
         segments: What the session says of its tokens, if the policy uses it.
+        decoded: Tokens decoded since the last probe.
     """
     live = position >= 0
     age = (seen - position).clamp_min(1)
-    score = policy.score(SlotView(position, age, carried.get("mass"), carried.get("probe")))
-    score = score.masked_fill(~live, -INFINITY)
-    if segments is not None and segments.all:
-        score = segments.weigh(score, position, lambda each: pool_spans(each, position, policy.span), policy.span)
-    elif policy.span > 1:
-        score = pool_spans(score, position, policy.span)
     start = 0 if first_real is None else first_real.view(1, -1, 1, 1)
-    protected = (position >= seen - policy.window) | (position - start < policy.config.sinks)
+    sink = position - start < policy.config.sinks
+    view = SlotView(position, age, live & ~sink, carried.get("mass"), carried.get("probe"), decoded)
+    score = policy.score(view).masked_fill(~live, -INFINITY)
+    score = _pooled(score, position, policy.span, segments, policy.own_share)
+    if segments is not None:
+        score = segments.weigh(score, position)
+    protected = (position >= seen - policy.window) | sink
     return score.masked_fill(protected & live, INFINITY).masked_fill(~live, -INFINITY)
 
 
-def pool_spans(score: torch.Tensor, position: torch.Tensor, span: int) -> torch.Tensor:
-    """Give each token the best score among its `span` nearest stored neighbours, in order of position.
+def _pooled(
+    score: torch.Tensor, position: torch.Tensor, span: int, segments: Segments | None, own_share: float
+) -> torch.Tensor:
+    """Pool scores over neighbours: in their grid for pictures that have one, along positions for all else."""
+    if span == 1:
+        return score
+    pooled = pool_spans(score, position, span)
+    if segments is not None:
+        pooled = segments.pool_grids(score, position, pooled, span)
+    return torch.lerp(pooled, score, own_share).masked_fill_(position < 0, -INFINITY)
 
-    A thousandth of a token's own score decides among neighbours that share the same best; without it, ties would
-    fall to whoever sits in the lower slot.
-    """
+
+def pool_spans(score: torch.Tensor, position: torch.Tensor, span: int) -> torch.Tensor:
+    """Give each token the best score among its `span` nearest stored neighbours, in order of position."""
     order = position.argsort(-1)
     ordered = score.gather(-1, order)
     flat = ordered.reshape(-1, 1, ordered.shape[-1])
     pooled = torch.nn.functional.max_pool1d(flat, span, stride=1, padding=span // 2).view_as(ordered)
     shared = torch.empty_like(score).scatter_(-1, order, pooled)
-    return torch.lerp(shared, score, OWN_PART).masked_fill_(position < 0, -INFINITY)
+    return shared
 
 
 def lowest(keys: torch.Tensor, among: torch.Tensor, count: torch.Tensor) -> torch.Tensor:

@@ -21,14 +21,18 @@ class SlotView:
     Attributes:
         position: Logical position of the token in each slot, -1 where the slot is empty.
         age: Queries that could have attended to the token, itself included, at least 1.
+        counted: Where figures count in an average: a token is stored that is not a sink. Sinks draw most of the mass.
         mass: Attention mass as accumulated with the policy's decay, mean over the query group; None without mass.
         probe: Mean weight that the last lookahead probe gave, -1 for tokens that came later; None without probes.
+        decoded: Tokens decoded since that probe.
     """
 
     position: torch.Tensor
     age: torch.Tensor
+    counted: torch.Tensor
     mass: torch.Tensor | None
     probe: torch.Tensor | None
+    decoded: int = 0
 
 
 class Policy(ABC):
@@ -47,6 +51,7 @@ class Policy(ABC):
     default_window: ClassVar[int] = 64
     default_int8_share: ClassVar[float] = 0.0
     default_span: ClassVar[int] = 1
+    default_own_share: ClassVar[float] = 1e-3  # decides among neighbours that share the same best
     default_decay: ClassVar[float] = 1.0
     default_probe: ClassVar[int] = 0
     default_recall: ClassVar[RecallMode] = "off"
@@ -58,6 +63,7 @@ class Policy(ABC):
         self.window = self._default(config.window, self.default_window)
         self.int8_share = self._default(config.int8_share, self.default_int8_share)
         self.span = self._default(config.span, self.default_span)
+        self.own_share = self._default(config.own_share, self.default_own_share)
         self.decay = self._default(config.decay, self.default_decay)
         self.probe = self._default(config.probe, self.default_probe)
         self.recall: RecallMode = self._default(config.recall, self.default_recall)
