@@ -22,9 +22,10 @@ class CacheConfig:
     which is how a single part is switched on or off for an ablation.
 
     Attributes:
-        policy: Name of the policy: "full", "window", "h2o", "snapkv" or "confkv" (see `confkv_agents.cache.policies`).
+        policy: Name of the policy: "full", "window", "h2o", "snapkv", "confkv" or "confkv+recall" (see `policies`).
         budget: Slots per layer when the model is unsure; also the budget while a prompt is read.
-        min_budget: Slots per layer when the model is sure. Default: three quarters of `budget` for confkv, `budget` otherwise.
+        min_budget: Slots per layer when the model is sure. Default: three quarters of `budget` for confkv, `budget`
+            otherwise.
         sinks: First real tokens that are never evicted.
         window: Most recent tokens that are never evicted. Default: 64, for h2o half of the budget.
         chunk: Most tokens that one reading step may add before eviction runs, in tokens.
