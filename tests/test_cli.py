@@ -337,7 +337,8 @@ def test_tasks_can_be_listed_and_checked(capfd: pytest.CaptureFixture[str], tmp_
     assert any(line.startswith("shop/read_sku  ") for line in out.splitlines())
     code, out, _ = run(capfd, "tasks", "check", str(data_dir("tasks")))
     assert code == 0
-    assert "10 valid tasks, 10 can be run, 10 with a scripted solution" in out
+    number = len(list(data_dir("tasks").rglob("*.json")))
+    assert f"{number} valid tasks, {number} can be run, {number} with a scripted solution" in out
     code, _, err = run(capfd, "tasks", "check", task_file(tmp_path, sites=["moon"]))
     assert code == 2
     assert "moon" in err

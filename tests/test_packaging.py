@@ -102,9 +102,11 @@ def test_constraints_pin_every_dependency_exactly() -> None:
 @CHECKOUT
 def test_every_imported_package_is_a_declared_dependency() -> None:
     providers = importlib.metadata.packages_distributions()
-    dependencies = pyproject()["dependencies"]
-    assert isinstance(dependencies, list)
-    declared = {normalized(entry) for entry in dependencies}
+    project = pyproject()
+    dependencies, extras = project["dependencies"], project["optional-dependencies"]
+    assert isinstance(dependencies, list) and isinstance(extras, dict)
+    optional = [entry for name, entries in extras.items() if name not in ("test", "dev") for entry in entries]
+    declared = {normalized(entry) for entry in [*dependencies, *optional]}
     own = {"confkv_agents", *CODE}
     undeclared = {
         f"{path.relative_to(ROOT)}: {name}"
