@@ -4,7 +4,6 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO_TASK ?= shop/read_sku
 DEMO_STEPS ?= 4
-TEST_JOBS ?= 2
 
 # Threads of torch that wait must sleep: spinning, they slow each other tenfold on a busy machine.
 export OMP_WAIT_POLICY ?= PASSIVE
@@ -13,7 +12,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 
 help:
 	@echo "make demo         set up and run one episode with the embedded model, headless"
-	@echo "make test         set up and run all tests, TEST_JOBS=2 files at a time"
+	@echo "make test         set up and run all tests"
 	@echo "make lint         ruff and mypy"
 	@echo "make wheel-check  build the wheel and run a task from it, outside the checkout"
 	@echo "make setup        set up only, with everything for development"
@@ -25,7 +24,7 @@ demo:
 
 test:
 	@$(PYTHON) scripts/setup.py --extra test
-	$(BIN)/pytest -n $(TEST_JOBS) --dist loadfile
+	$(BIN)/python scripts/run_tests.py
 
 lint:
 	@$(PYTHON) scripts/setup.py --extra dev --no-browser --no-weights

@@ -23,6 +23,7 @@ BAD = {
     "shrink": [0, -1, 0.5],
     "decay": [0.0, -1.0, 1.1, float("nan")],
     "recency": [-0.1, 1.1],
+    "own_share": [-0.1, 1.1],
     "half_life": [0, 1.5],
     "span": [0, 4, -3],
     "probe": [-1, 1.5],

@@ -56,4 +56,4 @@ def test_rows_that_code_tokens_at_different_times_keep_their_own_codes(model):
 
     together = feed(torch.cat(padded), torch.cat(masks))
     alone = feed(rows[0], torch.ones_like(rows[0]))
-    assert (alone[0] - together[0]).abs().max() < 1e-5
+    assert (alone[0] - together[0]).abs().max() < 1e-4  # a code turns what the last bit of a sum differs in
