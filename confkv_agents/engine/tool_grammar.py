@@ -150,7 +150,7 @@ class _Writer:
     def _bare(self, tool: Tool, at: int) -> str:
         """A call as a JSON value whole: beside another object, a fixed text would take its first characters away."""
         schema = _object_schema(tool.parameters)
-        definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+        definitions: dict[str, Any] = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
         inner = {key: part for key, part in schema.items() if key not in definitions}
         whole: dict[str, Any] = {
             "type": "object",
