@@ -88,7 +88,7 @@ def test_parts_with_nothing_to_compare_are_refused(part: str, policy: dict[str, 
 
 @pytest.mark.parametrize(("steps", "mean"), [(499, 252.4), (40, 277.0), (16, 282.0), (1, 288.0)])
 def test_a_constant_confidence_meets_the_mean_wanted(steps: int, mean: float) -> None:
-    config = CacheConfig(policy="confkv", budget=300)
+    config = CacheConfig(policy="confkv", budget=300, min_budget=150, shrink=4)
     schedule = BudgetSchedule(POLICIES["confkv"](config), 4)
     schedule.start(1)
     told = constant_confidence(config, mean, steps)
@@ -103,11 +103,12 @@ def test_a_constant_confidence_meets_the_mean_wanted(steps: int, mean: float) ->
 
 def test_the_fixed_budget_stores_what_the_run_it_follows_stores_on_every_item(tmp_path: Path) -> None:
     loaded = sure_at_times(tiny_llama())
-    folder, shown = run(ablation(tmp_path, "confidence"), loaded)
+    policy = "confkv:min_budget=100:shrink=4"  # one that moves within forty steps
+    folder, shown = run(ablation(tmp_path, "confidence", policies=policy), loaded)
     rows = {row["key"]: row for row in read_json_lines(folder / "items.jsonl")}
     moved = 0
     for text in ("0.txt", "1.txt"):
-        own, fixed = (rows[f"perplexity 400 {text} {run_}"] for run_ in ("confkv", "confkv:at its mean"))
+        own, fixed = (rows[f"perplexity 400 {text} {run_}"] for run_ in (policy, f"{policy}:at its mean"))
         assert fixed["slots"] == pytest.approx(own["slots"], abs=6)
         moved += own["budget"] < 199
         assert own["nats"] != fixed["nats"] or own["budget"] > 199
