@@ -21,7 +21,8 @@ class RecallGate:
     """Decides for each row and step.
 
     Args:
-        config: `recall`, `recall_share` and `seed` are used.
+        config: `recall_share` is used.
+        mode: "off", "gated", "random" or "always"; chance is seeded alike in every cache.
     """
 
     def __init__(self, config: CacheConfig, mode: str) -> None:
