@@ -27,7 +27,7 @@ class Bank(ABC):
         self.device, self.dtype, self.layers = like.device, like.dtype, layers
         self.seen = 0
         self._own_bias: dict[tuple[int, int], OwnBias] = {}
-        self._weights: dict[int, torch.Tensor] = {}
+        self.weights: dict[int, torch.Tensor] = {}
 
     @abstractmethod
     def begin(self, length: int, slots: Slots) -> None:
@@ -123,7 +123,7 @@ class Bank(ABC):
     def end(self) -> None:
         """Drop what only the forward that has just ended needed."""
         self._own_bias.clear()
-        self._weights.clear()
+        self.weights.clear()
 
     def own_bias(self, start: int, stop: int, padding: torch.Tensor | None) -> OwnBias:
         """Return who sees whom among the new tokens `start:stop`; the same for all layers of a forward."""

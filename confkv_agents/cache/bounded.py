@@ -14,6 +14,7 @@ from confkv_agents.cache.bank import Bank, Heads
 from confkv_agents.cache.budget import Slots
 from confkv_agents.cache.cold import Cold
 from confkv_agents.cache.eviction import settle
+from confkv_agents.cache.mass import fold_mass, query_weights, step_share
 from confkv_agents.cache.policies import Policy
 from confkv_agents.cache.recall import mirror, note_drawn, promote, with_cold
 from confkv_agents.cache.segments import Segments
@@ -61,8 +62,8 @@ class BoundedBank(Bank):
         self.last_eviction = self.decoded = 0
         self._columns: torch.Tensor | None = None
         self.calibrated = self.policy.int8_share == 0
-        self._folded = True
-        self._one_query: torch.Tensor | None = None
+        self.folded = True
+        self.one_query: torch.Tensor | None = None
 
     # ------------------------------------------------------------------ sizes
 
@@ -85,7 +86,7 @@ class BoundedBank(Bank):
 
     def tensors(self) -> list[torch.Tensor]:
         """Stores of all layers, the slot table and the list of free slots."""
-        others = (self.amplitude_known, self.free, self._one_query, self.cold.real if self.cold else None)
+        others = (self.amplitude_known, self.free, self.one_query, self.cold.real if self.cold else None)
         return self.stores.tensors() + [tensor for tensor in others if tensor is not None]
 
     def cold_tensors(self) -> list[torch.Tensor]:
@@ -96,7 +97,7 @@ class BoundedBank(Bank):
 
     def begin(self, length: int, slots: Slots) -> None:
         """Fold in the last step's mass, follow the budget, and make sure the new tokens have a place."""
-        self._fold_mass()
+        fold_mass(self)
         self.full_limit, self.int8_limit = self.split(slots)
         self.full_most = np.maximum(self.full_most, self.full_limit)
         self.int8_most = np.maximum(self.int8_most, self.int8_limit)
@@ -156,15 +157,15 @@ class BoundedBank(Bank):
         assert columns is not None
         if padding is not None and layer == 0:
             table.hide(columns, padding[:, -1].to(self.device))
-        weight = self._query_weights(1, None if padding is None else padding[:, -1:].to(self.device))
+        weight = query_weights(self, 1, None if padding is None else padding[:, -1:].to(self.device))
         self.stores.full[layer].write(columns[layer], keys, values)
         result = attend(query, with_cold(self, layer, self.stores.tiers(layer)), heads, query_weight=weight)
-        note_drawn(self, layer, result.mass, 1.0 if weight is None else self._step_share)
+        note_drawn(self, layer, result.mass, 1.0 if weight is None else step_share(self))
         if table.step_mass is not None:
             for region, mass in zip(("full", "int8"), result.mass, strict=False):
                 start = table.regions.columns(region).start
                 table.step_mass[layer, ..., start : start + mass.shape[-1]] = mass
-            self._folded = False
+            self.folded = False
         return result.output
 
     def _read(
@@ -181,7 +182,7 @@ class BoundedBank(Bank):
         real = None if padding is None else padding[:, start:stop].to(self.device)
         tiers = [*with_cold(self, layer, self.stores.tiers(layer)), DenseTier(keys, values, None)]
         bias = self.own_bias(start, stop, padding)
-        weight = self._query_weights(stop - start, real)
+        weight = query_weights(self, stop - start, real)
         result = attend(query, tiers, heads, own_bias=bias, query_weight=weight)
         drawn = list(result.mass)
         if self.recalling and weight is not None:
@@ -237,9 +238,9 @@ class BoundedBank(Bank):
         if self.staged:
             tiers, regions = [*tiers, stores.buffer_tier(layer)], [*regions, "buffer"]
         length = keys.shape[-2]
-        if -length not in self._weights:
-            self._weights[-length] = torch.full((self.rows, length), 1.0 / length, device=self.device)
-        weight = self._weights[-length]
+        if -length not in self.weights:
+            self.weights[-length] = torch.full((self.rows, length), 1.0 / length, device=self.device)
+        weight = self.weights[-length]
         bias = self.own_bias(self.seen, self.seen + length, None)
         tiers = [*with_cold(self, layer, tiers), DenseTier(keys, values, None)]
         result = attend(query, tiers, heads, own_bias=bias, query_weight=weight)
@@ -253,7 +254,7 @@ class BoundedBank(Bank):
 
     def release_buffers(self) -> None:
         """Settle what lies in the reading buffer and give its memory back."""
-        self._fold_mass()
+        fold_mass(self)
         if self.staged:
             self.settle(ALL, self.seen, spare=0)
         if self.stores.buffer:
@@ -281,44 +282,6 @@ class BoundedBank(Bank):
         if self.cold is not None:
             self.cold.drawn.clear()
             self.cold.kept.clear()
-
-    # ------------------------------------------------------------------ mass
-
-    @property
-    def _step_share(self) -> float:
-        """Weight of one decoding step in the mass."""
-        policy = self.policy
-        return 1.0 - policy.decay if policy.normalized_mass and policy.decay < 1.0 else 1.0
-
-    def _query_weights(self, length: int, real: torch.Tensor | None) -> torch.Tensor | None:
-        """Return `[B, Q]` weights that make a chunk equal to its queries coming one by one, or None without mass."""
-        policy = self.policy
-        if not policy.needs_mass:
-            return None
-        if length == 1 and real is None:
-            if self._one_query is None or self._one_query.shape[0] != self.rows:
-                self._one_query = torch.full((self.rows, 1), self._step_share, device=self.device)
-            return self._one_query
-        if real is not None:
-            after = real.sum(-1, keepdim=True) - real.cumsum(-1)
-            return torch.pow(policy.decay, after) * real * self._step_share
-        if length not in self._weights:  # the same for all layers of a forward
-            after = torch.arange(length - 1, -1, -1, device=self.device).expand(self.rows, -1)
-            self._weights[length] = torch.pow(policy.decay, after) * self._step_share
-        return self._weights[length]
-
-    def _fold_mass(self) -> None:
-        """Fade the mass and add the last decoding step's, for all layers at once."""
-        table, decay = self.stores.table, self.policy.decay
-        if self._folded or table.mass is None or table.step_mass is None:
-            return
-        if decay < 1.0 and self.first_real is None:
-            table.mass.mul_(decay)
-        elif decay < 1.0:  # a padded row drew no mass: the step does not fade what it has
-            active = (table.step_mass.sum(-1, keepdim=True) > 0).float()
-            table.mass.mul_(1.0 - active * (1.0 - decay))
-        table.mass.add_(table.step_mass)
-        self._folded = True
 
     # ------------------------------------------------------------------ eviction
 
@@ -355,7 +318,7 @@ class BoundedBank(Bank):
 
     def crop_to(self, length: int) -> None:
         """Empty the slots of later tokens; the mass they gave to earlier ones stays."""
-        self._fold_mass()
+        fold_mass(self)
         if self.cold is not None:
             mirror(self, ALL, self.seen)
             self.cold.crop_to(length)
@@ -369,7 +332,7 @@ class BoundedBank(Bank):
         if self._columns is None:
             super().retract()
             return
-        self._folded = True
+        self.folded = True
         self.stores.table.take_back(self._columns)
         self.cursor -= 1
         self.decoded -= 1
@@ -378,7 +341,7 @@ class BoundedBank(Bank):
 
     def select_rows(self, rows: torch.Tensor) -> None:
         """Keep the rows given, in that order."""
-        self._fold_mass()
+        fold_mass(self)
         if self.cold is not None:
             self.cold.select_rows(rows)
         self.stores.select_rows(rows)
@@ -410,7 +373,7 @@ class BoundedBank(Bank):
 
     def state(self) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
         """Everything but the reading buffer, which must be empty."""
-        self._fold_mass()
+        fold_mass(self)
         tensors = {**self.stores.state(), "amplitude_known": self.amplitude_known}
         if self.cold is not None:
             mirror(self, ALL, self.seen)

@@ -8,6 +8,7 @@ from helpers import BOUNDED, WIDE, new_cache
 from tiny import left_padded, make_model, make_prompt
 
 from confkv_agents.cache import CacheConfig, ConfKVCache, attach
+from confkv_agents.cache.mass import fold_mass
 
 # ---------------------------------------------------------------- contract 4: scores do not depend on the chunks
 
@@ -22,7 +23,7 @@ def test_scores_do_not_depend_on_the_chunks(policy, model):
             model(input_ids=part, cache=cache)
         cache.compact()
         bank = cache._banks[0][0]
-        bank._fold_mass()
+        fold_mass(bank)
         table = bank.stores.table
         position, order = table.position[..., : table.regions.full].sort(-1)
         mass = table.mass[..., : table.regions.full].gather(-1, order)

@@ -19,6 +19,7 @@ from transformers.cache_utils import DynamicCache
 
 from confkv_agents.cache import CacheConfig, ConfKVCache, attach
 from confkv_agents.cache.budget import share_over_layers
+from confkv_agents.cache.mass import fold_mass
 from confkv_agents.cache.quantize import (
     decode_keys,
     decode_values,
@@ -228,7 +229,7 @@ def scores_ignore_chunks(rig: Rig) -> Found:
                 model(input_ids=part, cache=cache)
             cache.compact()
             bank = _bank(cache)
-            bank._fold_mass()
+            fold_mass(bank)
             table = bank.stores.table
             position, order = table.position[..., : table.regions.full].sort(-1)
             mass = table.mass[..., : table.regions.full].gather(-1, order)
