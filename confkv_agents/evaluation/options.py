@@ -1,0 +1,59 @@
+"""What one run and a batch of runs are told alike: who plays, on what, and within which limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from confkv_agents.errors import ConfigError
+from confkv_agents.paths import user_path
+
+EMBEDDED = "embedded"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayOptions:
+    """How episodes are played.
+
+    Attributes:
+        agent: Name or path of an agent file.
+        model: `embedded`, a local path, or a hub id; not used by agents that need no model.
+        budget: Slots a layer may hold.
+        max_steps: Steps per episode; None takes the task's own figure.
+        headed: Show the browser's window.
+        out: Folder for runs.
+        sites: URLs of sites that run elsewhere, by name.
+        dialect: Whose meaning of the task's fields holds: `vwa` or `webarena`.
+        timeout: Seconds after which no further step is begun.
+        max_tokens: Tokens that the model may write per step.
+        pictures: What a model that takes pictures is shown; see the agent.
+        page_tokens: Tokens that a page's text may have; None shares the model's context among the steps.
+        trace: Keep what the cache did at each step, a file per episode.
+    """
+
+    agent: str = "react"
+    model: str = EMBEDDED
+    budget: int = 512
+    max_steps: int | None = None
+    headed: bool = False
+    out: Path = Path("runs")
+    sites: Mapping[str, str] = field(default_factory=dict)
+    dialect: str = "vwa"
+    timeout: float = 900.0
+    max_tokens: int = 64
+    pictures: str = "auto"
+    page_tokens: int | None = None
+    trace: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that cannot be meant."""
+        for name in ("budget", "max_steps", "max_tokens", "page_tokens", "timeout"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise ConfigError(f"{name} is {value:g}; pass a number above 0")
+        if not self.model.strip():
+            raise ConfigError("the model's name is empty; give 'embedded', a folder or a hub id")
+        for path in (self.model, self.out):
+            user_path(path)

@@ -1,0 +1,202 @@
+"""From names as a user gives them to tasks, agents, models and configurations, refusing what does not fit together.
+
+What one run and a batch share. Nothing here starts a browser; a model is loaded by `load_weights` only.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from confkv_agents import plugins
+from confkv_agents.errors import ConfigError, ConfKVError, ModelError, TaskError
+from confkv_agents.evaluation.agents import Agent, AgentFile, load_agent
+from confkv_agents.evaluation.episode import DEFAULT_MAX_STEPS
+from confkv_agents.evaluation.options import EMBEDDED, PlayOptions
+
+if TYPE_CHECKING:
+    from confkv_agents.web.tasks import Task
+
+_PROMPT_TOKENS = 500
+_LEAST_PAGE_TOKENS = 300
+EMBEDDED_REMARK = (
+    "The embedded model is SmolLM2-135M-Instruct: small, text only, and not trained to use the web. "
+    "It rarely succeeds at a task, and nothing helps it along."
+)
+
+
+def read_tasks(path: Path, options: PlayOptions) -> list[Task]:
+    """Load the tasks of a file.
+
+    Raises:
+        TaskError: The file is wrong, or holds no task.
+    """
+    from confkv_agents.web.tasks import load_tasks
+
+    tasks = load_tasks(path, options.dialect, sites=options.sites)  # type: ignore[arg-type]
+    if not tasks:
+        raise TaskError(f"{path}: the file holds no task")
+    return tasks
+
+
+def check_agent(agent_file: AgentFile, tasks: Sequence[Task], options: PlayOptions) -> None:
+    """Refuse tasks that cannot be scored here or that the agent cannot play, and a trace of no cache.
+
+    Raises:
+        ConfKVError: What the first of them has against it.
+    """
+    if options.trace and not agent_file.needs_model:
+        raise ConfigError(f"--trace: agent {agent_file.name!r} uses no model, so there is no cache to trace")
+    for task in tasks:
+        task.require_supported()
+        if agent_file.check_task is not None:
+            agent_file.check_task(task)
+
+
+def check_display(headed: bool) -> None:
+    """Refuse a window where none can be shown.
+
+    Raises:
+        ConfigError: There is no display.
+    """
+    if headed and sys.platform.startswith("linux"):
+        if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+            raise ConfigError("--headed needs a display, and this machine has none; leave it out")
+
+
+def wanted_sites(tasks: Sequence[Task], given: Mapping[str, str]) -> dict[str, str | None]:
+    """Every site to be had: those given by address, and those that tasks name under any of their names."""
+    from confkv_agents.web.sites import installed_sites
+
+    aliases = {name: info.names for info in installed_sites().values() for name in info.names}
+    wanted: dict[str, str | None] = dict(given)
+    for name in sorted({name for task in tasks for name in task.sites}):
+        if not aliases.get(name, {name}) & set(given):
+            wanted[name] = None
+    return wanted
+
+
+def make_model(options: PlayOptions, cache: Any, seed: int | None = None) -> Any:
+    """The chat model; its weights are not loaded yet.
+
+    Args:
+        options: Which model.
+        cache: Its cache's configuration.
+        seed: Of sampling.
+    """
+    from confkv_agents.chat_models import ChatConfKV
+
+    return ChatConfKV(
+        model=options.model,
+        kv=cache,
+        max_tokens=options.max_tokens,
+        temperature=0.0,
+        seed=seed or 0,
+        trace="cache" if options.trace else True,
+    )
+
+
+def profile_known(model: Any) -> bool:
+    """Whether a model's profile says what it takes; a hub id's configuration is on this disk only once loaded."""
+    return "image_inputs" in (model.profile or {})
+
+
+def make_agent(agent_file: AgentFile, model: Any, options: PlayOptions) -> Agent:
+    """The agent, told what a model that sees is shown.
+
+    Raises:
+        ConfKVError: It cannot be made with this model.
+    """
+    extra: dict[str, Any] = {"pictures": options.pictures} if agent_file.needs_model else {}
+    return load_agent(agent_file, model=model, **extra)
+
+
+def load_weights(model: Any, name: str) -> None:
+    """Load weights and chat template, so that what is wrong with a model's files is found before anything runs.
+
+    Raises:
+        ConfKVError: The model cannot be loaded.
+    """
+    from langchain_core.messages import HumanMessage
+
+    try:
+        model.get_num_tokens_from_messages([HumanMessage("Hello")])
+    except (ConfKVError, MemoryError):
+        raise
+    except Exception as error:  # whatever libraries raise on files that are cut, mixed up or of another format
+        raise ModelError(f"model {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def observation_config(options: PlayOptions, tasks: Sequence[Task], model: Any) -> Any:
+    """How pages are shown: counted in the model's tokens, so short that every step's page fits its context."""
+    from confkv_agents.web.observation import ObservationConfig
+
+    if model is None:
+        return ObservationConfig(marks=False, pictures=0)
+    profile = model.profile or {}
+    sees = bool(profile.get("image_inputs")) and options.pictures != "none"
+    limit = ObservationConfig().max_tokens
+    if profile.get("max_input_tokens"):
+        steps = max(options.max_steps or task.max_steps or DEFAULT_MAX_STEPS for task in tasks)
+        share = (profile["max_input_tokens"] - _PROMPT_TOKENS) // steps - options.max_tokens
+        limit = min(limit, max(_LEAST_PAGE_TOKENS, share))
+    return ObservationConfig(
+        max_tokens=options.page_tokens or limit,
+        count_tokens=model.get_num_tokens,
+        marks=sees,
+        pictures=ObservationConfig().pictures if sees else 0,
+    )
+
+
+def configuration_of(
+    options: PlayOptions, agent_file: AgentFile, observation: Any, policy: str | None, budget: int | None
+) -> dict[str, Any]:
+    """Everything that decides an episode's result besides its task and seed.
+
+    Args:
+        options: As given.
+        agent_file: Who plays.
+        observation: How pages are shown.
+        policy: Name of the cache's policy; not used by agents that need no model.
+        budget: Slots a layer may hold.
+    """
+    uses = agent_file.needs_model
+    return {
+        "agent": agent_file.name,
+        "model": options.model if uses else None,
+        "policy": policy if uses else None,
+        "budget": budget if uses else None,
+        "max_tokens": options.max_tokens if uses else None,
+        "pictures": options.pictures if uses else None,
+        "observation": observation.format,
+        "page_tokens": observation.max_tokens,
+        "max_steps": options.max_steps,
+        "timeout": options.timeout,
+        "dialect": options.dialect,
+    }
+
+
+def files_of(agent_file: AgentFile, tasks: Sequence[Task], options: PlayOptions) -> dict[str, Path]:
+    """The files that pin a run, by the names its record gives them: agent, tasks, sites."""
+    files = {f"agent {agent_file.name}": agent_file.path}
+    files |= {f"task file {task.source.name}": task.source for task in tasks}
+    names = {name for task in tasks for name in task.sites} - set(options.sites)
+    folders = [folder for folder in map(_site_folder, sorted(names)) if folder is not None]
+    return files | {f"site {folder.name}": folder for folder in folders}
+
+
+def remarks_of(options: PlayOptions, agent_file: AgentFile) -> list[str]:
+    """What a reader of the results should know."""
+    return [EMBEDDED_REMARK] if agent_file.needs_model and options.model == EMBEDDED else []
+
+
+def _site_folder(name: str) -> Path | None:
+    from confkv_agents.web.sites import installed_sites
+
+    for folder, info in installed_sites().items():
+        if name in info.names:
+            return plugins.find_env(folder)
+    return None
