@@ -118,7 +118,7 @@ def confkv_attention(
         softcap=kwargs.get("softcap"),
         group=layer.group,
     )
-    if isinstance(attention_mask, MaskRequest) and not attention_mask.is_causal:
+    if isinstance(attention_mask, MaskRequest) and not attention_mask.is_causal and not layer.is_sliding:
         raise UnsupportedModelError(
             "this call's attention mask is more than causal (packed sequences, or tokens that see later ones), which "
             "cannot be mapped to stored tokens; use the stock DynamicCache for it"

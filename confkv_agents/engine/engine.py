@@ -1,8 +1,9 @@
 """The engine: one thread that owns one model and answers requests from any thread or event loop.
 
-Every request is a job that advances by one chunk or one token at a time; running jobs take turns, and waiting
-ones start in the order of their arrival. No lock is held while a job runs, and the thread never waits for a
-consumer.
+Every request is a job that advances by one chunk or one token at a time. Answers get their tokens together, all in one
+forward; between two tokens one of the requests that still read gets one chunk, so that neither starves the other.
+Waiting requests start in the order of their arrival. No lock is held while a job runs, and the thread never waits for
+a consumer.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from confkv_agents.engine.decoding import decode
 from confkv_agents.engine.encoding import PromptEncoder
 from confkv_agents.engine.job import Job
 from confkv_agents.engine.loading import LoadedModel
@@ -45,7 +47,7 @@ class Engine:
     Args:
         load: Returns the loaded model; called once, in the engine's thread.
         name: Name of the model, for messages and the thread's name.
-        max_active: Most requests that take turns; the others wait.
+        max_active: Most requests that run together; the others wait. Each needs memory for its session.
         on_close: Called when the engine is closed.
     """
 
@@ -54,7 +56,7 @@ class Engine:
         load: Callable[[], LoadedModel],
         name: str = "model",
         *,
-        max_active: int = 4,
+        max_active: int = 8,
         on_close: Callable[[Engine], None] | None = None,
     ):
         self.name = name
@@ -68,7 +70,7 @@ class Engine:
         self._closed = False
         self._unfinished: weakref.WeakSet[Stream] = weakref.WeakSet()  # whoever waits holds his stream
         self._waiting: deque[Stream] = deque()
-        self._active: deque[Job] = deque()
+        self._active: list[Job] = []
         self._blocked: Job | None = None  # the request that waits for memory, its prompt encoded
         self._freed = False  # whether a running request ended since it was refused
         self._loaded: LoadedModel | None = None
@@ -223,7 +225,7 @@ class Engine:
         try:
             while self._take_in():
                 self._start_waiting()
-                self._step_one()
+                self._step()
         except BaseException as error:  # nobody else is there to tell those who wait
             logger.exception("the thread of engine %r ended", self.name)
             reason = f"its thread failed ({type(error).__name__}: {error})"
@@ -282,26 +284,40 @@ class Engine:
         self._active.append(job)
         return True
 
-    def _step_one(self) -> None:
-        """Give the next running job one step."""
-        if not self._active:
-            return
-        job = self._active.popleft()
-        done = True
+    def _step(self) -> None:
+        """Give every answer under way one token, then one of the requests that read one chunk, in turn."""
+        running = len(self._active)
+        with torch.inference_mode():
+            decoding = [job for job in self._active if job.decoding]
+            reading = [job for job in self._active if not job.decoding]
+            if decoding:
+                going = decode(decoding, self._model, self._drop)
+                self._active = [job for job in self._active if job in going or job in reading]
+            if reading:
+                self._active.remove(reading[0])
+                if self._read(reading[0]):
+                    self._active.append(reading[0])
+        self._freed = self._freed or len(self._active) < running
+
+    def _read(self, job: Job) -> bool:
+        """Let a job read one chunk; returns whether it goes on."""
         try:
-            with torch.inference_mode():
-                done = job.step()
-        except EngineTimeoutError as error:
-            job.abandon(consistent=True)
-            self._fail(job.stream, error)
+            if job.ended():
+                return False
+            job.read()
         except BaseException as error:  # noqa: BLE001 - whatever went wrong is raised where the caller waits
-            job.abandon(consistent=False)
-            traceback.clear_frames(error.__traceback__)  # an error that is kept must not keep a cache alive
-            self._fail(job.stream, error)
-        else:
-            if not done:
-                self._active.append(job)
-        self._freed = self._freed or done
+            self._drop(job, error)
+            return False
+        return True
+
+    def _drop(self, job: Job, error: BaseException) -> None:
+        """End a job that failed; its session is kept only if the failure was that time ran out."""
+        timed_out = isinstance(error, EngineTimeoutError)
+        job.abandon(consistent=timed_out)
+        if not timed_out:  # an error that is kept must not keep a cache alive
+            for each in (error, error.__cause__):
+                traceback.clear_frames(each.__traceback__ if each is not None else None)
+        self._fail(job.stream, error)
 
     def _answer_call(self, stream: Stream) -> None:
         try:
