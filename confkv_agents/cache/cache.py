@@ -366,6 +366,11 @@ class ConfKVCache(Cache):
         banks = [tensor for bank, _ in self._banks for tensor in bank.tensors()]
         return held_bytes(banks + self._sliding_tensors())
 
+    @property
+    def rows(self) -> int:
+        """Rows it holds; 0 before anything was read."""
+        return self._banks[0][0].rows if self._banks else 0
+
     def stored_slots(self) -> list[list[int]]:
         """Return slots in use per full-attention layer and row, in full-precision equivalents."""
         return [row for bank, _ in self._banks for row in bank.stored().tolist()]
@@ -561,8 +566,7 @@ class ConfKVCache(Cache):
 
     def batch_repeat_interleave(self, repeats: int) -> None:
         """Repeat each row `repeats` times."""
-        rows = self._banks[0][0].rows if self._banks else 0
-        self.select_rows(torch.arange(rows).repeat_interleave(repeats))
+        self.select_rows(torch.arange(self.rows).repeat_interleave(repeats))
 
     def batch_select_indices(self, indices: torch.Tensor) -> None:
         """Keep the rows given."""

@@ -1,6 +1,8 @@
 """One request at work: encode, find the session, read in chunks, decode token by token.
 
-A job advances by one step at a time, so that the engine can give every running job its turn.
+A job advances by one step at a time, so that the engine can give every running job its turn. Reading is its own
+business; decoding is cut at the model's forward (`choose`, `take`, `next_inputs`, `fed`), so that one forward can
+serve several jobs: see `decoding`.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import torch
 
 from confkv_agents.cache import Trace, confidence
 from confkv_agents.engine.answer import Answer
+from confkv_agents.engine.decoding import feed
 from confkv_agents.engine.encoding import Prompt, PromptEncoder
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.request import FinishReason, Progress, Range, Request, Result, Stream
@@ -93,11 +96,16 @@ class Job:
         self._tell_segments()
         return True
 
-    def step(self) -> bool:
-        """Read one chunk or decode one token.
+    @property
+    def decoding(self) -> bool:
+        """Whether the prompt is read, so that the next step is a token of the answer."""
+        return self._logits is not None
+
+    def ended(self) -> bool:
+        """Look whether the caller still waits; to be asked before each step.
 
         Returns:
-            Whether the job is done; its result is delivered then.
+            Whether the request was cancelled; its result is delivered then.
 
         Raises:
             EngineTimeoutError: The deadline has passed.
@@ -110,10 +118,7 @@ class Job:
                 f"the request did not finish within its timeout of {self._request.timeout:g} s: "
                 f"{len(self.session.keys) - self._match.reused} tokens were read or generated"
             )
-        if self._logits is None:
-            self._read_chunk()
-            return False
-        return self._decode_token(self._logits)
+        return False
 
     def _tell_segments(self) -> None:
         """Tell the cache what the tokens to be read are; what it has read it was told before."""
@@ -195,7 +200,8 @@ class Job:
             )
         return False
 
-    def _read_chunk(self) -> None:
+    def read(self) -> None:
+        """Read the next chunk of the prompt, and let the end of the prompt look at it."""
         session, prompt = self.session, self.prompt
         start = len(session.keys)
         end = min(start + session.config.chunk, len(prompt.ids))
@@ -235,43 +241,72 @@ class Job:
             self._forward(self._encoder.embed(prompt, start, len(prompt.ids), self._features, after=end))
         self._probed += len(prompt.ids) - start
 
-    def _decode_token(self, logits: torch.Tensor) -> bool:
-        session = self.session
+    # ---- one token; `decoding.decode` calls these in this order
+
+    def choose(self) -> torch.Tensor:
+        """Choose the next token from the last forward's logits.
+
+        Returns:
+            Raw confidence and token id, `[2]` fp32 on the device: that holds every id below 16 million exactly.
+        """
         if not self._ids and not self._match.reused < len(self.prompt.ids):
             self._read_until = time.monotonic()
-        measured = confidence(logits[None], session.config.confidence)[0]
-        chosen = self._sampler.choose(logits)
-        # one transfer from the device per step; float32 holds every id of a vocabulary below 16 million exactly
-        raw, token_value = torch.stack((measured.float(), chosen.float())).tolist()
-        if session.cache.should_recall([raw]):
-            with session.cache.recalling():
-                logits = self._forward(self._last_inputs())
-            measured, chosen = confidence(logits[None], session.config.confidence)[0], self._sampler.choose(logits)
-            raw, token_value = torch.stack((measured.float(), chosen.float())).tolist()
-        token = int(token_value)
-        smoothed = session.cache.observe_confidence([raw])[0]
-        usage = session.cache.usage()
-        self._steps.append((float(smoothed), float(usage.budget), int(usage.kv_bytes)))
-        self._ids.append(token)
-        if self.answer.push(token, logits):
-            return self._finish("stop")
-        if len(self._ids) >= self._limit:
-            return self._finish("length")
-        self._logits = self._forward(self._encoder.embed_generated(self.prompt, token, len(session.keys)))
-        session.keys.append(token)
-        return False
+        measured = confidence(self.logits[None], self.session.config.confidence)[0]
+        return torch.stack((measured.float(), self._sampler.choose(self.logits).float()))
 
-    def _last_inputs(self) -> dict[str, Any]:
-        """What the last forward was fed last: one token."""
+    def unsure(self, raw: float) -> bool:
+        """Whether the last step is to be computed again with the cold tier open; `raw` is its confidence."""
+        return self.session.cache.should_recall([raw])
+
+    def last_inputs(self) -> dict[str, Any]:
+        """What the last forward was fed last, to be computed again: one token."""
         if self._ids:
             return self._encoder.embed_generated(self.prompt, self._ids[-1], len(self.session.keys) - 1)
         length = len(self.prompt.ids)
         return self._encoder.embed(self.prompt, length - 1, length, self._features)
 
+    def recalled(self, logits: torch.Tensor) -> None:
+        """Take the logits `[V]` of the last token, computed again; the choice is to be made again."""
+        self._logits = logits
+
+    def take(self, raw: float, token: int) -> bool:
+        """Make a token part of the answer.
+
+        Args:
+            raw: Confidence of the step that gave it.
+            token: Its id.
+
+        Returns:
+            Whether the answer is over; its result is delivered then.
+        """
+        cache = self.session.cache
+        smoothed = cache.observe_confidence([raw])[0]
+        usage = cache.usage()
+        self._steps.append((float(smoothed), float(usage.budget), int(usage.kv_bytes)))
+        self._ids.append(token)
+        if self.answer.push(token, self.logits):
+            return self._finish("stop")
+        return len(self._ids) >= self._limit and self._finish("length")
+
+    def next_inputs(self) -> dict[str, Any]:
+        """What to feed next: the token taken last."""
+        return self._encoder.embed_generated(self.prompt, self._ids[-1], len(self.session.keys))
+
+    def fed(self, logits: torch.Tensor) -> None:
+        """Note that the token taken last was fed to the session's cache and gave these logits, `[V]`."""
+        self._logits = logits
+        self.session.keys.append(self._ids[-1])
+
+    @property
+    def logits(self) -> torch.Tensor:
+        """Raw logits of the next token, `[V]`."""
+        if self._logits is None:
+            raise RuntimeError("the prompt is not read yet")
+        return self._logits
+
     def _forward(self, inputs: dict[str, Any]) -> torch.Tensor:
         """Feed tokens to the session's cache; returns the raw next-token logits, `[V]`."""
-        output = self._loaded.model(**inputs, cache=self.session.cache, use_cache=True, logits_to_keep=1)
-        return output.logits[0, -1]
+        return feed(self._loaded.model, self.session.cache, inputs)
 
     def _finish(self, reason: FinishReason) -> bool:
         answer = self.answer
