@@ -85,6 +85,7 @@ class ConfKVCache(Cache):
         self._length, self._new = 0, True
         self._peak = 0
         self._looking = False
+        self._ahead = 0
         self.segments = Segments(self.config.image_floor) if self.policy.segments else None
         self._gate = RecallGate(self.config, self.policy.recall)
         self._recall: list[bool] = []
@@ -97,9 +98,11 @@ class ConfKVCache(Cache):
 
     def arrive(self, layer: ConfKVLayer, keys: torch.Tensor) -> None:
         """Note that a layer got new tokens; the first layer of a forward makes room in every bank."""
-        length = keys.shape[-2]
+        length = keys.shape[-2] - self._ahead
         if self._looking:
             return
+        if length < 1:
+            raise CacheStateError(f"{self._ahead} tokens were to look ahead behind a chunk, but no more were fed")
         if layer.index == self._full[0]:
             if self._waiting:
                 raise CacheStateError(
@@ -140,7 +143,7 @@ class ConfKVCache(Cache):
         heads: Heads,
     ) -> torch.Tensor:
         """Attend in the bank that holds the layer; see `Bank.attend`."""
-        fed = self.seen + keys.shape[-2] if self._looking else self.seen
+        fed = self.seen + (keys.shape[-2] if self._looking else self._ahead)
         if padding is not None and padding.shape[-1] != fed:
             self._take_back()
             raise CacheStateError(
@@ -153,14 +156,35 @@ class ConfKVCache(Cache):
         if self._looking:
             self._tracer.tokens = keys.shape[-2]
             return bank.look(number, query, keys, values, heads)
-        output = bank.attend(number, query, keys, values, padding, heads)
+        if self._ahead:
+            output = self._attend_ahead(bank, number, (query, keys, values), padding, heads)
+        else:
+            output = bank.attend(number, query, keys, values, padding, heads)
         self._waiting.discard(layer.index)
         if not self._waiting:
             for each, _ in self._banks:
                 each.end()
             self._peak = max(self._peak, self.nbytes)
             self._tracer.end(self, "decode" if self._length == 1 else "read", self._all_banks())
+            if self._ahead:
+                self._tracer.begin(self, self._ahead, self._all_banks())
+                self._tracer.end(self, "probe", self._all_banks())
         return output
+
+    def _attend_ahead(
+        self,
+        bank: Bank,
+        number: int,
+        parts: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+        padding: torch.Tensor | None,
+        heads: Heads,
+    ) -> torch.Tensor:
+        """Let a chunk attend and be stored, then the tokens behind it look; `parts` are query, keys and values."""
+        chunk = [part[:, :, : -self._ahead] for part in parts]
+        behind = [part[:, :, -self._ahead :] for part in parts]
+        seen = None if padding is None else padding[:, : self.seen]
+        output = bank.attend(number, chunk[0], chunk[1], chunk[2], seen, heads)
+        return torch.cat((output, bank.look(number, behind[0], behind[1], behind[2], heads)), 2)
 
     def _all_banks(self) -> list[Bank]:
         return [bank for bank, _ in self._banks]
@@ -278,6 +302,34 @@ class ConfKVCache(Cache):
             for bank, _ in self._banks:
                 bank.end()
             self._tracer.end(self, "probe", self._all_banks())
+
+    @property
+    def reads_ahead(self) -> bool:
+        """Whether chunk and look ahead can be one forward, `reading_ahead`: no sliding layer would store the tokens."""
+        return self.wants_probe and len(self._full) == len(self.layers)
+
+    @contextlib.contextmanager
+    def reading_ahead(self, tokens: int) -> Iterator[None]:
+        """Run the model inside on a chunk with the prompt's last tokens behind it: those only look.
+
+        The same as feeding the chunk and then `looking_ahead`, in one forward instead of two.
+
+        Args:
+            tokens: How many of the tokens fed, at their end, look at what is stored and at the chunk, and are not
+                stored. The logits of the last one mean nothing.
+
+        Raises:
+            CacheStateError: If `reads_ahead` is False, or the model was not run on more than these tokens inside.
+        """
+        if not self.reads_ahead or tokens < 1:
+            raise CacheStateError(
+                "reading ahead needs a policy with a probe, a model without sliding layers, and tokens"
+            )
+        self._ahead = tokens
+        try:
+            yield
+        finally:
+            self._ahead = 0
 
     # ------------------------------------------------------------------ confidence
 
@@ -468,7 +520,7 @@ class ConfKVCache(Cache):
         self._schedule = BudgetSchedule(self.policy, len(self._full))
         self._smoother.reset()
         self._gate = RecallGate(self.config, self.policy.recall)
-        self._recall, self._recall_all, self._decided = [], False, False
+        self._recall, self._recall_all, self._decided, self._ahead = [], False, False, 0
         if self.segments is not None:
             self.segments.crop_to(0)
         self.decoded_steps = self.recalled_steps = 0

@@ -19,16 +19,22 @@ from confkv_agents.engine.reading import read_prompt
 class Recorder:
     """Stands in for a model and a cache that wants probes; notes what it was fed, and whether looking ahead."""
 
-    def __init__(self, probe: int) -> None:
-        self.wants_probe = probe > 0
+    def __init__(self, probe: int, reads_ahead: bool = False) -> None:
+        self.wants_probe, self.reads_ahead = probe > 0, reads_ahead
         self.policy = SimpleNamespace(probe=probe)
         self.config = SimpleNamespace(chunk=4)
-        self.fed: list[tuple[list[int], bool]] = []
-        self._looking = False
+        self.fed: list[tuple[list[int], int]] = []
+        self._looking: int = False
 
     @contextlib.contextmanager
     def looking_ahead(self) -> Iterator[None]:
         self._looking = True
+        yield
+        self._looking = False
+
+    @contextlib.contextmanager
+    def reading_ahead(self, tokens: int) -> Iterator[None]:
+        self._looking = tokens
         yield
         self._looking = False
 
@@ -50,6 +56,14 @@ def test_end_of_the_prompt_looks_at_every_chunk_but_the_last() -> None:
         ([8, 9], False),
     ]
     assert logits.tolist() == [[9.0] * 5]
+
+
+def test_end_of_the_prompt_goes_with_the_chunk_where_the_cache_can_tell_them_apart() -> None:
+    recorder, read = Recorder(probe=3, reads_ahead=True), []
+    logits = read_prompt(recorder, recorder, torch.arange(10)[None], on_chunk=read.append)
+    assert recorder.fed == [([0, 1, 2, 3, 7, 8, 9], 3), ([4, 5, 6, 7, 8, 9], 2), ([8, 9], 0)]
+    assert logits.tolist() == [[9.0] * 5]
+    assert read == [4, 8, 10]
 
 
 def test_cache_that_wants_no_probe_is_only_fed() -> None:
