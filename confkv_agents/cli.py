@@ -18,14 +18,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
-from urllib.parse import urlsplit
 
 try:
     import typer
 
     from confkv_agents import __version__
-    from confkv_agents.errors import ConfigError, ConfKVError
+    from confkv_agents.errors import ConfKVError
     from confkv_agents.evaluation import cache_commands
+    from confkv_agents.evaluation.batch import commands as batch_commands
     from confkv_agents.evaluation.bench.commands import bench_app
 except KeyboardInterrupt:  # on a busy machine this takes seconds; `main` answers all later ones
     sys.stderr.write("stopped\n")
@@ -45,6 +45,8 @@ app.add_typer(weights_app, name="weights")
 app.add_typer(browser_app, name="browser")
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(bench_app, name="bench")
+app.command("eval")(batch_commands.evaluate)
+app.command()(batch_commands.compare)
 app.command()(cache_commands.plan)
 app.command()(cache_commands.trace)
 
@@ -112,6 +114,7 @@ def run(
     from confkv_agents.evaluation.console import RunConsole
     from confkv_agents.evaluation.run import RunOptions
     from confkv_agents.evaluation.run import run as run_tasks
+    from confkv_agents.evaluation.site_urls import site_urls
 
     options = RunOptions(
         task=task,
@@ -123,7 +126,7 @@ def run(
         seed=seed,
         headed=headed,
         out=out,
-        sites=_site_urls(site or []),
+        sites=site_urls(site or []),
         dialect=dialect,
         timeout=timeout,
         max_tokens=max_tokens,
@@ -209,30 +212,12 @@ def tasks_check(
 
 @app.command()
 def report(
-    directory: Annotated[Path, typer.Argument(help="The folder of a run, or of one of its episodes.")],
+    directory: Annotated[Path, typer.Argument(help="The folder of a batch, of a run, or of one of its episodes.")],
 ) -> None:
-    """Write the reports of a run again from its records."""
+    """Write the reports of a batch or a run again from its records."""
     from confkv_agents.evaluation.report import write_reports
 
     typer.echo(write_reports(directory)[0])
-
-
-def _site_urls(pairs: Sequence[str]) -> dict[str, str]:
-    sites = {}
-    for pair in pairs:
-        name, equals, url = pair.partition("=")
-        if not equals or not name.strip() or not _is_address(url.strip()):
-            raise ConfigError(f"--site {pair!r}: write name=url, such as shop=http://127.0.0.1:8000")
-        sites[name.strip()] = url.strip()
-    return sites
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is no number, brackets that do not match
-        return False
 
 
 def _handle_signals() -> None:

@@ -37,7 +37,7 @@ def memory_plot(steps: Rows, *, narrow: bool = False) -> str | None:
     known = [step for step in steps if step.get("kv_bytes") is not None]
     if not known:
         return None
-    figure, (axes,) = _figure(1, narrow, heights=(2.9,))
+    figure, (axes,) = new_figure(1, narrow, heights=(2.9,))
     numbers = [step["index"] for step in known]
     held = [step["kv_bytes"] / _MIB for step in known]
     full = [(step.get("full_kv_bytes") or step["kv_bytes"]) / _MIB for step in known]
@@ -50,8 +50,8 @@ def memory_plot(steps: Rows, *, narrow: bool = False) -> str | None:
     axes.set_ylabel("KV cache, MiB")
     axes.set_ylim(0, max(full + peaks) * 1.12 or 1)
     _step_ticks(axes, numbers, narrow)
-    figure.legend(**_legend())
-    return _svg(figure, "KV bytes held after each step, their peak, and full KV bytes")
+    figure.legend(**outside_legend())
+    return svg_text(figure, "KV bytes held after each step, their peak, and full KV bytes")
 
 
 def confidence_plot(steps: Rows, trace: Rows, *, narrow: bool = False) -> str | None:
@@ -70,13 +70,13 @@ def confidence_plot(steps: Rows, trace: Rows, *, narrow: bool = False) -> str | 
     known = [step for step in steps if step.get("confidence") or step.get("budget")]
     if not known:
         return None
-    figure, (upper, lower) = _figure(2, narrow, heights=(1.9, 1.7))
+    figure, (upper, lower) = new_figure(2, narrow, heights=(1.9, 1.7))
     _band(upper, known, "confidence", _CONFIDENCE)
     _band(lower, known, "budget", _BUDGET)
     _name_panels(upper, lower)
     _step_ticks(lower, [step["index"] for step in known], narrow)
-    figure.legend(*upper.get_legend_handles_labels(), **_legend())
-    return _svg(figure, "Confidence and budget at each step: mean, and range from least to most")
+    figure.legend(*upper.get_legend_handles_labels(), **outside_legend())
+    return svg_text(figure, "Confidence and budget at each step: mean, and range from least to most")
 
 
 def comparison_plot(episodes: Rows, *, narrow: bool = False) -> str | None:
@@ -89,7 +89,7 @@ def comparison_plot(episodes: Rows, *, narrow: bool = False) -> str | None:
     known = [row for row in episodes if row.get("peak_kv_bytes") is not None][:60]
     if not known:
         return None
-    figure, (axes,) = _figure(1, narrow, heights=(0.9 + 0.34 * len(known),))
+    figure, (axes,) = new_figure(1, narrow, heights=(0.9 + 0.34 * len(known),))
     places = list(range(len(known)))
     full = [(row.get("full_kv_bytes") or 0) / _MIB for row in known]
     held = [row["peak_kv_bytes"] / _MIB for row in known]
@@ -100,8 +100,8 @@ def comparison_plot(episodes: Rows, *, narrow: bool = False) -> str | None:
     axes.invert_yaxis()
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("KV cache, MiB")
-    figure.legend(**_legend())
-    return _svg(figure, "Peak KV bytes of each episode, and full KV bytes")
+    figure.legend(**outside_legend())
+    return svg_text(figure, "Peak KV bytes of each episode, and full KV bytes")
 
 
 def _per_token(trace: Rows, narrow: bool) -> str:
@@ -116,7 +116,7 @@ def _per_token(trace: Rows, narrow: bool) -> str:
     count = len(confidence)
     stride = -(-count // _MOST_POINTS)
     places = list(range(1, count + 1))[::stride]
-    figure, (upper, lower) = _figure(2, narrow, heights=(1.9, 1.7))
+    figure, (upper, lower) = new_figure(2, narrow, heights=(1.9, 1.7))
     upper.plot(places, confidence[::stride], color=_CONFIDENCE, linewidth=1.1)
     lower.step(places, budget[::stride], color=_BUDGET, linewidth=1.3, where="mid")
     for axes in (upper, lower):
@@ -143,7 +143,7 @@ def _per_token(trace: Rows, narrow: bool) -> str:
     for axes in (upper, lower):
         axes.set_xlim(0.5, max(count, 2) + 0.5)
     lower.set_xlabel("decoded token (numbers above: step)")
-    return _svg(figure, "Confidence and budget at each decoded token, with the steps' borders")
+    return svg_text(figure, "Confidence and budget at each decoded token, with the steps' borders")
 
 
 def _band(axes: Axes, steps: Rows, key: str, colour: str) -> None:
@@ -171,7 +171,14 @@ def _step_ticks(axes: Axes, numbers: Sequence[int], narrow: bool) -> None:
     axes.set_xlabel("step")
 
 
-def _figure(count: int, narrow: bool, *, heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
+def new_figure(count: int, narrow: bool, *, heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
+    """Return a figure of panels below each other, with the look of all of them.
+
+    Args:
+        count: Panels.
+        narrow: The phone's shape.
+        heights: Of each panel, in inches.
+    """
     from matplotlib.figure import Figure
 
     width = 3.7 if narrow else 9.6
@@ -189,10 +196,11 @@ def _figure(count: int, narrow: bool, *, heights: Sequence[float]) -> tuple[Figu
     return figure, axes
 
 
-def _legend() -> dict[str, Any]:
+def outside_legend(narrow: bool = False) -> dict[str, Any]:
+    """Where a figure's legend goes, for `Figure.legend`: above the panels, in columns that fit."""
     return {
         "loc": "outside upper left",
-        "ncols": 3,
+        "ncols": 2 if narrow else 3,
         "columnspacing": 1.2,
         "frameon": False,
         "fontsize": 9,
@@ -204,7 +212,8 @@ def _shortened(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def _svg(figure: Figure, description: str) -> str:
+def svg_text(figure: Figure, description: str) -> str:
+    """Return a figure as SVG text, the same for the same figure."""
     from matplotlib import rc_context
 
     stream = io.StringIO()

@@ -20,8 +20,9 @@ import hashlib
 import os
 import platform
 import re
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -128,9 +129,10 @@ class RunRecorder:
         details: What else is worth keeping (how it was shown, where it ran).
         files: Files or folders whose hashes pin the run, by a name of the caller's.
         name: Appended to the time in the run's id.
+        folder: Name of the run's folder, in place of one made of time and name; a run that is there is continued.
 
     Raises:
-        RecordError: The folder cannot be made.
+        RecordError: The folder cannot be made, or holds a run of another configuration.
     """
 
     def __init__(
@@ -141,32 +143,63 @@ class RunRecorder:
         details: Mapping[str, Any] | None = None,
         files: Mapping[str, Path] | None = None,
         name: str = "",
+        folder: str | None = None,
     ) -> None:
         self.configuration = redacted(dict(configuration))
         self.configuration_hash = hashlib.sha256(to_json(self.configuration).encode()).hexdigest()
-        self.directory = _new_folder(Path(out), slug(f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"))
+        self._lock = threading.Lock()
+        before: dict[str, Any] = {}
+        if folder is None:
+            self.directory = _new_folder(Path(out), slug(f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"))
+        else:
+            self.directory = Path(out) / folder
+            before = self._continued()
         self._content: dict[str, Any] = {
             "schema": RUN_SCHEMA,
             "run": self.directory.name,
             "status": "running",
             "process": os.getpid(),
-            "started": _now(),
+            "started": before.get("started", _now()),
             "ended": None,
             "configuration": self.configuration,
             "configuration_hash": self.configuration_hash,
             "details": redacted(dict(details or {})),
             "versions": versions(),
             "files": {key: sha256_of(path) for key, path in (files or {}).items()},
-            "episodes": [],
+            "episodes": before.get("episodes", []),
         }
         self._write()
 
-    def episode(self, task: Task, seed: int) -> EpisodeRecorder:
-        """Begin the record of one episode, in a folder of its own."""
-        directory = _new_folder(self.directory, slug(f"{task.key}-seed{seed}"))
-        self._content["episodes"].append(directory.name)
-        self._write()
-        return EpisodeRecorder(self, directory, task, seed)
+    def episode(self, task: Task, seed: int, before_finish: Callable[[], None] | None = None) -> EpisodeRecorder:
+        """Begin the record of one episode, in a folder of its own.
+
+        Args:
+            task: What is played.
+            seed: Of the sites.
+            before_finish: Called before a result is kept; what it raises keeps it from being so.
+        """
+        with self._lock:
+            directory = _new_folder(self.directory, slug(f"{task.key}-seed{seed}"))
+            self._content["episodes"].append(directory.name)
+            self._write()
+        return EpisodeRecorder(self, directory, task, seed, before_finish)
+
+    def _continued(self) -> dict[str, Any]:
+        """Take a folder that may hold a run; its record, and a killed process's episodes marked as interrupted."""
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RecordError(f"cannot make the folder {self.directory}: {error.strerror or error}") from error
+        if not (self.directory / "run.json").is_file():  # new, or its maker was killed before it wrote anything
+            return {}
+        before = read_record(self.directory / "run.json", RUN_SCHEMA)
+        if before["configuration_hash"] != self.configuration_hash:
+            raise RecordError(f"{self.directory} holds a run of another configuration; give another folder")
+        for path in self.directory.glob("*/episode.json"):
+            record = read_record(path, EPISODE_SCHEMA)
+            if record["status"] == "running":
+                write_json(path, {**record, "status": "interrupted"})
+        return before
 
     def finish(self, status: Status = "finished") -> None:
         """Close the run's record."""
@@ -188,9 +221,17 @@ class RunRecorder:
 class EpisodeRecorder:
     """Owns an episode's folder; `RunRecorder.episode` makes it."""
 
-    def __init__(self, run: RunRecorder, directory: Path, task: Task, seed: int) -> None:
+    def __init__(
+        self,
+        run: RunRecorder,
+        directory: Path,
+        task: Task,
+        seed: int,
+        before_finish: Callable[[], None] | None = None,
+    ) -> None:
         self.run = run
         self.directory = directory
+        self._before_finish = before_finish or (lambda: None)
         self._cache_trace: Trace | None = None
         self._content: dict[str, Any] = {
             "schema": EPISODE_SCHEMA,
@@ -242,13 +283,15 @@ class EpisodeRecorder:
 
         if self._cache_trace is None:
             known = self.run.configuration
-            config = CacheConfig(**{name: known[name] for name in ("policy", "budget") if known.get(name)})
+            given = {name: known[name] for name in ("policy", "budget") if known.get(name)}
+            config = CacheConfig(**given | (known.get("settings") or {}))
             self._cache_trace = Trace(model=known.get("model"), config=config, task=self._content["task"]["key"])
         self._cache_trace.extend(StepTrace(**step) for step in steps)
         self._cache_trace.write(self.directory / CACHE_TRACE)
 
     def finish(self, result: EpisodeResult, traceback: str | None = None) -> None:
         """Keep the result, in the episode's folder and as a row of the run's."""
+        self._before_finish()
         self._content.update(status="finished", ended=_now(), result=asdict(result), traceback=traceback)
         self._write()
         row = {

@@ -6,23 +6,20 @@ security policy keeps it from loading anything. Whatever came from a page or a m
 
 from __future__ import annotations
 
-import base64
 import functools
 import io
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from confkv_agents import __version__
 from confkv_agents.errors import RecordError
 from confkv_agents.evaluation import plots, words
 from confkv_agents.evaluation.files import read_json_lines, write_text
+from confkv_agents.evaluation.pages import both_shapes, data_url, facts, template, tile
 from confkv_agents.evaluation.records import CACHE_TRACE, EPISODE_SCHEMA, RUN_SCHEMA, read_record
 from confkv_agents.paths import user_path
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 _PICTURE_WIDTH = 1280
 
@@ -31,7 +28,7 @@ def write_reports(folder: Path) -> list[Path]:
     """Write, or write again, the reports of a run's or an episode's folder.
 
     Args:
-        folder: A run's folder (its report and those of all its episodes) or an episode's folder.
+        folder: A run's folder (its report and those of all its episodes), an episode's, or a batch's.
 
     Returns:
         The files written, the one to open first in front.
@@ -40,12 +37,20 @@ def write_reports(folder: Path) -> list[Path]:
         RecordError: The folder holds neither kind of record, or a record is broken.
     """
     folder = user_path(folder)
+    if (folder / "batch.json").is_file():
+        from confkv_agents.evaluation.batch.report import write_batch_report
+
+        report = write_batch_report(folder).report
+        return [report, *(write_episode_report(path.parent) for path in sorted(folder.glob("*/*/episode.json")))]
     if (folder / "run.json").is_file():
         episodes = sorted(path.parent for path in folder.glob("*/episode.json"))
         return [write_run_report(folder), *(write_episode_report(each) for each in episodes)]
     if (folder / "episode.json").is_file():
         return [write_episode_report(folder)]
-    raise RecordError(f"{folder} is neither the folder of a run (run.json) nor of an episode (episode.json)")
+    raise RecordError(
+        f"{folder} is neither the folder of a run (run.json) nor of an episode (episode.json), nor of a batch "
+        "(batch.json)"
+    )
 
 
 def write_episode_report(folder: Path) -> Path:
@@ -57,7 +62,7 @@ def write_episode_report(folder: Path) -> Path:
     run = read_record(run_file, RUN_SCHEMA) if run_file.is_file() else {}
     result = record["result"] or {}
     configuration = record["configuration"]
-    page = _template("episode.html.j2").render(
+    page = template("episode.html.j2").render(
         version=__version__,
         run=record["run"],
         task=record["task"],
@@ -68,8 +73,8 @@ def write_episode_report(folder: Path) -> Path:
         checks=[_check_in_words(check) for check in result.get("checks", [])],
         answer=result.get("answer"),
         uses_model=bool(configuration.get("model")),
-        memory_plot=_both_shapes(functools.partial(plots.memory_plot, steps)),
-        confidence_plot=_both_shapes(functools.partial(plots.confidence_plot, steps, trace)),
+        memory_plot=both_shapes(functools.partial(plots.memory_plot, steps)),
+        confidence_plot=both_shapes(functools.partial(plots.confidence_plot, steps, trace)),
         confidence_caption=(
             "The model's confidence and the budget it sets, at each decoded token"
             if trace
@@ -78,7 +83,7 @@ def write_episode_report(folder: Path) -> Path:
         cache_trace=CACHE_TRACE if (folder / CACHE_TRACE).is_file() else None,
         steps=[_step_in_words(step, folder) for step in steps],
         final_picture=_picture(folder / "final.png"),
-        facts=_facts(
+        facts=facts(
             {
                 "Task": record["task"]["key"],
                 "Task file": record["task"]["source"],
@@ -116,21 +121,21 @@ def write_run_report(folder: Path) -> Path:
         "running": words.Verdict("Not finished", "it is running, or was killed", "note"),
         "interrupted": words.Verdict("Interrupted", "stopped from outside before it ended", "note"),
     }.get(run["status"], words.Verdict("Failed to run", "an unexpected error ended the run", "bad"))
-    page = _template("run.html.j2").render(
+    page = template("run.html.j2").render(
         version=__version__,
         run=run["run"],
         verdict=state,
         tiles=[
-            _tile("Success", f"{succeeded} of {len(judged)}", words.ratio(succeeded, len(judged))),
-            _tile("Without verdict", len(records) - len(judged), "infra errors, interrupted"),
-            _tile("Steps", words.count(sum(result["steps"] for result in results))),
-            _tile("Peak KV held", words.size(_most(results, "peak_kv_bytes"))),
-            _tile("Full KV would hold", words.size(_most(results, "full_kv_bytes"))),
-            _tile("Time", words.seconds(sum(result["seconds"].get("total", 0) for result in results))),
+            tile("Success", f"{succeeded} of {len(judged)}", words.ratio(succeeded, len(judged))),
+            tile("Without verdict", len(records) - len(judged), "infra errors, interrupted"),
+            tile("Steps", words.count(sum(result["steps"] for result in results))),
+            tile("Peak KV held", words.size(_most(results, "peak_kv_bytes"))),
+            tile("Full KV would hold", words.size(_most(results, "full_kv_bytes"))),
+            tile("Time", words.seconds(sum(result["seconds"].get("total", 0) for result in results))),
         ],
         episodes=[_episode_row(record) for record in records],
-        comparison_plot=_both_shapes(functools.partial(plots.comparison_plot, results)),
-        facts=_facts(
+        comparison_plot=both_shapes(functools.partial(plots.comparison_plot, results)),
+        facts=facts(
             {
                 "Started": run["started"],
                 "Ended": run["ended"],
@@ -149,26 +154,26 @@ def write_run_report(folder: Path) -> Path:
 
 def _episode_tiles(result: dict[str, Any], steps: list[dict[str, Any]]) -> list[dict[str, str]]:
     time = result.get("seconds", {})
-    tiles = [_tile("Steps", result.get("steps", len(steps)))]
+    tiles = [tile("Steps", result.get("steps", len(steps)))]
     if time:
         parts = f"model {words.seconds(time['model'])}, browser {words.seconds(time['environment'])}"
-        tiles.append(_tile("Time", words.seconds(time["total"]), parts))
+        tiles.append(tile("Time", words.seconds(time["total"]), parts))
     if result.get("tokens_read") is not None:
         tiles += [
-            _tile("Tokens read", words.count(result["tokens_read"])),
-            _tile("Tokens reused", words.count(result["tokens_reused"]), "from the cache of the step before"),
-            _tile("Tokens generated", words.count(result["tokens_generated"])),
+            tile("Tokens read", words.count(result["tokens_read"])),
+            tile("Tokens reused", words.count(result["tokens_reused"]), "from the cache of the step before"),
+            tile("Tokens generated", words.count(result["tokens_generated"])),
         ]
     if result.get("peak_kv_bytes") is not None:
         peak, full = result["peak_kv_bytes"], result["full_kv_bytes"]
         tiles += [
-            _tile("Peak KV held", words.size(peak), f"{words.ratio(peak, full)} of full KV" if full else ""),
-            _tile("Full KV would hold", words.size(full)),
+            tile("Peak KV held", words.size(peak), f"{words.ratio(peak, full)} of full KV" if full else ""),
+            tile("Full KV would hold", words.size(full)),
         ]
     for name, key, digits in (("Budget, slots", "budget", 0), ("Confidence", "confidence", 2)):
         values = result.get(key)
         if values:
-            tiles.append(_tile(name, words.span(values, digits), f"mean {values['mean']:,.{digits}f}"))
+            tiles.append(tile(name, words.span(values, digits), f"mean {values['mean']:,.{digits}f}"))
     return tiles
 
 
@@ -251,34 +256,8 @@ def _value_in_words(value: Any) -> str:
     return text if len(text) <= 600 else text[:600] + f"… ({len(text):,} characters)"
 
 
-def _facts(*groups: dict[str, Any]) -> list[tuple[str, str]]:
-    rows = []
-    for group in groups:
-        for name, value in group.items():
-            if value in (None, "", [], {}, words.MISSING) or name == "remarks":
-                continue
-            if isinstance(value, list):
-                value = ", ".join(str(entry) for entry in value)
-            elif isinstance(value, dict):
-                value = ", ".join(f"{key} = {entry}" for key, entry in value.items())
-            words_ = name.replace("_", " ") if name.isidentifier() else name  # file names stay as they are
-            rows.append((words_, str(value)))
-    return rows
-
-
-def _tile(name: str, value: object, more: str = "") -> dict[str, str]:
-    return {"name": name, "value": str(value), "more": "" if more == words.MISSING else more}
-
-
 def _most(rows: Iterable[dict[str, Any]], key: str) -> int | None:
     return max((row[key] for row in rows if row[key] is not None), default=None)
-
-
-def _both_shapes(draw: Callable[..., str | None]) -> dict[str, str] | None:
-    wide, narrow = draw(narrow=False), draw(narrow=True)
-    if wide is None or narrow is None:
-        return None
-    return {name: _data_url("image/svg+xml", svg.encode()) for name, svg in (("wide", wide), ("narrow", narrow))}
 
 
 def _picture(path: Path) -> dict[str, Any] | None:
@@ -297,26 +276,5 @@ def _picture(path: Path) -> dict[str, Any] | None:
         shown = shown.resize((_PICTURE_WIDTH, round(shown.height * _PICTURE_WIDTH / shown.width)))
     stream = io.BytesIO()
     shown.save(stream, "WEBP", quality=80, method=4)
-    data = _data_url("image/webp", stream.getvalue())
+    data = data_url("image/webp", stream.getvalue())
     return {"data": data, "pixels": pixels, "width": shown.width, "height": shown.height}
-
-
-def _data_url(kind: str, data: bytes) -> str:
-    return f"data:{kind};base64,{base64.b64encode(data).decode()}"
-
-
-def _template(name: str) -> Any:
-    return _templates().get_template(name)
-
-
-@functools.cache
-def _templates() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    return Environment(
-        loader=PackageLoader("confkv_agents.evaluation", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -55,6 +55,11 @@ class FakeCheck:
     why: str = ""
 
 
+@dataclass(frozen=True)
+class FakeExtension:
+    tags: tuple[str, ...] = ()
+
+
 @dataclass
 class FakeTask:
     key: str = "fake:1"
@@ -68,6 +73,8 @@ class FakeTask:
     seed: int | None = 7
     max_steps: int | None = 5
     oracle: tuple[dict[str, Any], ...] = ()
+    visual_difficulty: str | None = None
+    extension: FakeExtension = FakeExtension()
 
 
 def screenshot(text: str = "page", size: tuple[int, int] = (320, 180)) -> bytes:

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confkv_agents.evaluation.bench.words import ASKED
+from confkv_agents.evaluation.colours import colour_of
 from confkv_agents.evaluation.files import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_OWN = {
-    "stock": "#1f2933",
-    "full": "#8a949e",
-    "window": "#E69F00",
-    "h2o": "#A84300",
-    "snapkv": "#8E4585",
-    "confkv": "#0072B2",
-    "confkv+recall": "#007A5A",
-}
-_OTHERS = ("#B8860B", "#CC79A7", "#56B4E9", "#5b3a8c")
 _MARKERS = "sovD^PX*"
 _INK, _FAINT = "#1f2933", "#d5dbe1"
 _MIB = 2**20
@@ -91,7 +82,7 @@ def perplexity_plot(summary: Mapping[str, Any], path: Path) -> None:
             row = policies.get(label)
             if row is None or row["difference"] is None:
                 continue
-            colour = _colour(labels, label)
+            colour = colour_of(labels, label)
             own = [text["difference"] for text in row["texts"].values()]
             axes.plot(own, [place + 0.22] * len(own), "|", color=colour, markersize=7, alpha=0.8)
             low, high = row["difference_interval"] or (row["difference"], row["difference"])
@@ -127,7 +118,7 @@ def latency_plot(summary: Mapping[str, Any], path: Path) -> None:
             axes.plot(
                 contexts,
                 values,
-                color=_colour(labels, label),
+                color=colour_of(labels, label),
                 marker=_MARKERS[labels.index(label) % len(_MARKERS)],
                 markersize=5,
                 linewidth=1.6,
@@ -144,14 +135,6 @@ def latency_plot(summary: Mapping[str, Any], path: Path) -> None:
     handles, names = left.get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper left", ncols=min(6, len(labels)), frameon=False, fontsize=9)
     save(figure, path)
-
-
-def _colour(labels: Sequence[str], label: str) -> str:
-    """A policy's colour, the same in every picture; variants get the next free one."""
-    if label in _OWN:
-        return _OWN[label]
-    others = [each for each in labels if each not in _OWN]
-    return _OTHERS[others.index(label) % len(_OTHERS)]
 
 
 def _wrapped(label: str) -> str:

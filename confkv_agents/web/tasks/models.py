@@ -63,6 +63,8 @@ class Extension(BaseModel):
     oracle: tuple[OracleAction, ...] = ()
     near_miss: tuple[OracleAction, ...] = ()
     """A plausible wrong solution, which the evaluation must refuse."""
+    tags: tuple[Literal["visual", "long-memory", "cross-site"], ...] = ()
+    """What makes it hard, where other fields do not say; results are broken down by it."""
 
 
 def _split_pages(value: Any) -> Any:

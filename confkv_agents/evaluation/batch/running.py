@@ -1,0 +1,307 @@
+"""A batch from names and numbers to a report: everything is checked first, then what is missing is played."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from confkv_agents import __version__
+from confkv_agents.errors import ConfigError, ConfKVError
+from confkv_agents.evaluation import preparing
+from confkv_agents.evaluation.agents import Agent, AgentFile, open_agent
+from confkv_agents.evaluation.batch.callbacks import BatchCallback, BatchInfo, tell
+from confkv_agents.evaluation.batch.options import NO_POLICY, BatchOptions, Unit, batch_tasks
+from confkv_agents.evaluation.batch.results import Results
+from confkv_agents.evaluation.batch.store import BatchStore
+from confkv_agents.evaluation.batch.workers import Station, play_units
+from confkv_agents.evaluation.files import sha256_of
+from confkv_agents.evaluation.options import EMBEDDED
+from confkv_agents.evaluation.records import require_writable
+from confkv_agents.evaluation.report import write_episode_report
+from confkv_agents.paths import user_path
+
+if TYPE_CHECKING:
+    from confkv_agents.cache import CacheConfig
+    from confkv_agents.evaluation.batch.progress import BatchConsole
+    from confkv_agents.web.tasks import Task
+
+_PACKAGE = Path(preparing.__file__).parents[1]
+_SAMPLE = 65536
+
+
+@dataclass
+class _Batch:
+    """A batch that was found to be possible."""
+
+    options: BatchOptions
+    agent_file: AgentFile
+    tasks: list[Task]
+    configs: dict[str, CacheConfig | None]
+    left_out: list[str] = field(default_factory=list)
+    models: dict[str, Any] = field(default_factory=dict)
+
+    def make_models(self) -> None:
+        """Make a chat model per policy, all on one engine, and try whether the agent takes them."""
+        for label, config in self.configs.items():
+            self.models[label] = None if config is None else preparing.make_model(self.options, config)
+            self.agent(label)
+
+    def agent(self, label: str) -> Agent:
+        """An agent of its own for a worker and a policy."""
+        return preparing.make_agent(self.agent_file, self.models[label], self.options)
+
+    @property
+    def model(self) -> Any:
+        """Any of the models; they differ in their cache only. None for an agent that uses none."""
+        return next(iter(self.models.values()))
+
+    def units(self) -> list[Unit]:
+        """Every episode asked for; those that are compared lie beside each other."""
+        return [
+            Unit(task, seed, label)
+            for task in self.tasks
+            for seed in (self.options.seeds or (task.seed or 0,))
+            for label in self.configs
+        ]
+
+
+def run_batch(
+    options: BatchOptions, callbacks: Sequence[BatchCallback] = (), console: BatchConsole | None = None
+) -> Results:
+    """Play every task under every seed and policy, or what is left of it, and write a report.
+
+    Args:
+        options: What to run.
+        callbacks: Whom to tell.
+        console: Where progress is shown; it is told what callbacks are told, and of waiting.
+
+    Returns:
+        Everything in the set, what earlier commands played included.
+
+    Raises:
+        ConfKVError: The input is wrong, or no browser or model can be started.
+        KeyboardInterrupt: As it came, after records and report were closed.
+    """
+    batch = _check(options)
+    told = [*([console] if console is not None else []), *callbacks]
+    loaded = batch.model is None
+    if not loaded and not preparing.profile_known(batch.model):
+        _load(batch, console)
+        batch.make_models()
+        loaded = True
+    observation = preparing.observation_config(options, batch.tasks, batch.model)
+    store = BatchStore(
+        user_path(options.out),
+        identity=_identity(batch, observation),
+        policies=batch.configs,
+        configure=lambda label: _configuration(batch, observation, label),
+        details={
+            "remarks": preparing.remarks_of(options, batch.agent_file),
+            "headed": options.headed,
+            "workers": options.workers,
+            "left_out": batch.left_out,
+        },
+        files=preparing.files_of(batch.agent_file, batch.tasks, options),
+    )
+    units = batch.units()
+    with store:
+        before = finished_rows(store)
+        missing = [unit for unit in units if unit.key not in before]
+        info = BatchInfo(
+            directory=store.directory,
+            policies=list(batch.configs),
+            total=len(units),
+            rows=[before[unit.key] for unit in units if unit.key in before],
+            configuration=store.identity,
+            facts=_facts(batch, store, units),
+            remarks=[*preparing.remarks_of(options, batch.agent_file), *batch.left_out],
+            workers=min(options.workers, max(1, len(missing))),
+        )
+        if missing and not loaded:
+            _load(batch, console)
+
+        def open_station() -> Station:
+            from confkv_agents.evaluation.batch.station import BrowserStation
+
+            sites = preparing.wanted_sites(batch.tasks, options.sites)
+            return BrowserStation(sites, observation, batch.agent, headless=not options.headed)
+
+        return conduct(
+            units, missing, store, open_station, info, told, workers=options.workers, attempts=options.attempts,
+            limits={"max_steps": options.max_steps, "timeout": options.timeout},
+        )  # fmt: skip
+
+
+def conduct(
+    units: Sequence[Unit],
+    missing: Sequence[Unit],
+    store: BatchStore,
+    open_station: Any,
+    info: BatchInfo,
+    callbacks: Sequence[BatchCallback],
+    **how: Any,
+) -> Results:
+    """Play what is missing, and write the report whatever ends it.
+
+    Args:
+        units: All that is asked for.
+        missing: What of it has no verdict yet.
+        store: The set, its folder taken.
+        open_station: See `play_units`.
+        info: What to tell at the beginning.
+        callbacks: Whom to tell.
+        how: More arguments of `play_units`.
+    """
+    from confkv_agents.evaluation.batch.report import write_batch_report
+
+    store.plan(units)
+    tell(callbacks, "on_start", info)
+    try:
+        play_units(missing, store, open_station, callbacks=[_Pages(), *callbacks], **how)
+    except BaseException as error:
+        store.finish("failed" if isinstance(error, Exception) else "interrupted")
+        tell(callbacks, "on_end", write_batch_report(store.directory))
+        raise
+    store.finish("finished")
+    results = write_batch_report(store.directory)
+    tell(callbacks, "on_end", results)
+    return results
+
+
+def finished_rows(store: BatchStore) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """Rows with a verdict that the set holds, by the key of their unit; none if there is no set yet."""
+    from confkv_agents.evaluation.batch.store import BATCH_FILE, read_set
+
+    if not (store.directory / BATCH_FILE).is_file():
+        return {}
+    rows = read_set(store.directory)[1]
+    return {
+        (row["task"], row["task_sha256"], row["seed"], row["policy"]): row for row in rows if row["success"] is not None
+    }
+
+
+class _Pages(BatchCallback):
+    """Writes an episode's page as soon as it ended, in the one thread that draws."""
+
+    def on_episode_end(self, unit: Unit, row: Any, final: bool) -> None:
+        write_episode_report(Path(row["directory"]))
+
+
+def _check(options: BatchOptions) -> _Batch:
+    """Refuse what is wrong with the input, before a browser or a model starts."""
+    agent_file = open_agent(options.agent)
+    tasks, left_out = _playable(batch_tasks(options), agent_file, options)
+    keys = [(task.key, task.sha256) for task in tasks]
+    tasks = [task for place, task in enumerate(tasks) if keys.index(keys[place]) == place]
+    require_writable(user_path(options.out))
+    configs: dict[str, CacheConfig | None] = {NO_POLICY: None}
+    if agent_file.needs_model:
+        from confkv_agents.evaluation.bench.policies import parse_policies
+
+        configs = dict(parse_policies(options.policies, options.budget))
+        if options.model == EMBEDDED:
+            from confkv_agents.engine.weights import embedded_model
+
+            embedded_model()
+    preparing.check_display(options.headed)
+    batch = _Batch(options, agent_file, tasks, configs, left_out)
+    batch.make_models()
+
+    from confkv_agents.web.chromium import find_chromium
+
+    find_chromium(headless=not options.headed)
+    return batch
+
+
+def _playable(tasks: list[Task], agent_file: AgentFile, options: BatchOptions) -> tuple[list[Task], list[str]]:
+    if not options.skip_unsupported:
+        try:
+            preparing.check_agent(agent_file, tasks, options)
+        except ConfKVError as error:
+            if len(tasks) == 1:
+                raise
+            raise ConfigError(f"{error}; --skip-unsupported leaves such tasks out") from error
+        return tasks, []
+    kept, left_out = [], []
+    for task in tasks:
+        try:
+            preparing.check_agent(agent_file, [task], options)
+            kept.append(task)
+        except ConfKVError as error:
+            left_out.append(f"left out: {error}")
+    if not kept:
+        raise ConfigError(f"every task is left out; the first: {left_out[0].removeprefix('left out: ')}")
+    return kept, left_out
+
+
+def _load(batch: _Batch, console: BatchConsole | None) -> None:
+    waiting: AbstractContextManager[None] = nullcontext() if console is None else console.waiting("loading the model")
+    with waiting:
+        preparing.load_weights(batch.model, batch.options.model)
+
+
+def _configuration(batch: _Batch, observation: Any, label: str) -> dict[str, Any]:
+    """What the record of a policy's run says, like that of a single run, and the settings in its label."""
+    config = batch.configs[label]
+    policy, budget = (None, None) if config is None else (config.policy, config.budget)
+    found = preparing.configuration_of(batch.options, batch.agent_file, observation, policy, budget)
+    if config is not None and ":" in label:
+        names = [pair.partition("=")[0] for pair in label.split(":")[1:]]
+        found["settings"] = {name: getattr(config, name) for name in names}
+    return found
+
+
+def _identity(batch: _Batch, observation: Any) -> dict[str, Any]:
+    """Everything that decides the results besides task, seed and policy, versions of the code included."""
+    options, agent_file = batch.options, batch.agent_file
+    found = preparing.configuration_of(options, agent_file, observation, None, options.budget)
+    del found["policy"]
+    parts = ["web", "evaluation/episode.py", *(["cache", "engine"] if agent_file.needs_model else [])]
+    files = preparing.files_of(agent_file, [], options)
+    return {
+        **found,
+        "model_files": _model_files(options.model) if agent_file.needs_model else None,
+        "sites": dict(options.sites),
+        "agent_sha256": {name: sha256_of(path)[:16] for name, path in files.items()},
+        "version": __version__,
+        "sources": {part: sha256_of(_PACKAGE / part)[:16] for part in parts},
+    }
+
+
+def _model_files(name: str) -> str | None:
+    """Hexadecimal digits that tell models in a folder apart: sizes, and a sample of every file; None of a hub id."""
+    from confkv_agents.engine.weights import embedded_model
+
+    folder = embedded_model() if name == EMBEDDED else user_path(name)
+    if not folder.is_dir():
+        return None
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        size = path.stat().st_size
+        with path.open("rb") as stream:
+            head = stream.read(_SAMPLE)
+            stream.seek(max(0, size - _SAMPLE))
+            digest.update(f"{path.name} {size}".encode() + head + stream.read(_SAMPLE))
+    return digest.hexdigest()[:16]
+
+
+def _facts(batch: _Batch, store: BatchStore, units: Sequence[Unit]) -> list[tuple[str, str]]:
+    options = batch.options
+    rows = [("agent", batch.agent_file.name)]
+    if batch.agent_file.needs_model:
+        rows += [
+            ("model", options.model),
+            ("policies", ", ".join(batch.configs)),
+            ("budget", f"{options.budget} slots a layer"),
+        ]
+    seeds = sorted({unit.seed for unit in units})
+    return [
+        *rows,
+        ("tasks", str(len(batch.tasks))),
+        ("seeds", ", ".join(map(str, seeds))),
+        ("results", str(store.directory)),
+    ]
