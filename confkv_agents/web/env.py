@@ -21,6 +21,7 @@ from typing import Any, Literal, Self
 
 from confkv_agents.errors import ActionError, InfraError, SiteError
 from confkv_agents.web.actions.grammar import Action, ActionParseError, parse_action
+from confkv_agents.web.actions.renumber import renumbered
 from confkv_agents.web.browser import Browser
 from confkv_agents.web.evaluators.base import Check
 from confkv_agents.web.marks import cut_pictures, draw_marks
@@ -137,6 +138,11 @@ class WebEnv:
         return self._task
 
     @property
+    def observation(self) -> Observation | None:
+        """What the agent saw last; None before the first episode."""
+        return self._observation
+
+    @property
     def steps(self) -> int:
         """Steps taken in this episode."""
         return self._steps
@@ -214,47 +220,68 @@ class WebEnv:
             raise SiteError(f"{task.source}: task {task.task_id} needs the sites {', '.join(missing)}; add them")
         self.sites.add_installed(missing, seed)
 
-    def step(self, action: str) -> StepResult:
-        """Carry out the action that a model's output holds.
+    def step(self, action: str | Action, seen: Observation | None = None) -> StepResult:
+        """Carry out an action.
 
         Args:
-            action: Any text; see `confkv_agents.web.actions.parse_action` for which part counts.
+            action: A model's output, any text that holds an action (see `confkv_agents.web.actions.parse_action` for
+                which part counts), or an action that is read already.
+            seen: The observation whose ids it uses, where that is not the latest one.
 
         Raises:
             ActionError: No episode is running.
             InfraError: Browser or site failed; the episode is over with `infra_error`.
         """
-        if self._observation is None or self._task is None:
-            raise ActionError("no episode is running; call reset(task) first")
-        if self._done is not None:
-            raise ActionError(f"the episode is over ({self._done}); call reset(task) for the next one")
-        self._steps += 1
+        now = self._begin_step()
         try:
-            parsed = parse_action(action)
+            parsed = parse_action(action) if isinstance(action, str) else action
         except ActionParseError as error:
             return self._refuse(error)
         self._failures = 0
         if parsed.name in ("stop", "fail"):
             self._answer = self.sites.resolve(parsed.text) if parsed.name == "stop" else "N/A"
             words = "the episode ended" if parsed.name == "stop" else "the task was given up"
-            self._observation = self._observation.with_outcome(words, self._shown_url(self._observation.url))
+            self._observation = now.with_outcome(words, self._shown_url(now.url))
             return self._finish(parsed, None, "stop")
+        if seen is not None and seen is not now:
+            try:
+                parsed = renumbered(parsed, seen, now)
+            except ActionError as error:
+                self._observation = now.with_outcome(f"not possible: {error}", self._shown_url(now.url))
+                return self._finish(parsed, str(error), None)
         refs = tuple(
             element.ref
             for number in (parsed.element, parsed.target if parsed.name == "drag" else None)
-            if number is not None and (element := self._observation.element(number)) is not None
+            if number is not None and (element := now.element(number)) is not None
         )
         self._count_repeats(parsed, refs)
-        session, observation, folder = self._session, self._observation, self._task.source.parent
-        assert session is not None
+        session, task = self._session, self._task
+        assert session is not None and task is not None
         try:
-            glance = self.browser.call(lambda: session.act(parsed, observation, folder), self._step_seconds)
+            glance = self.browser.call(lambda: session.act(parsed, now, task.source.parent), self._step_seconds)
         except InfraError:
             self._fail()
             raise
         self._observation = self._observe(glance)
         reason: StopReason | None = "repeated_action" if self._repeats >= REPEATS else None
         return self._finish(parsed, glance.error, reason, refs)
+
+    def refuse(self, error: ActionParseError) -> StepResult:
+        """Count an answer that no action could be made of, as `step` does with text that holds none.
+
+        Raises:
+            ActionError: No episode is running.
+        """
+        self._begin_step()
+        return self._refuse(error)
+
+    def _begin_step(self) -> Observation:
+        if self._observation is None or self._task is None:
+            raise ActionError("no episode is running; call reset(task) first")
+        if self._done is not None:
+            raise ActionError(f"the episode is over ({self._done}); call reset(task) for the next one")
+        self._steps += 1
+        return self._observation
 
     def _refuse(self, error: ActionParseError) -> StepResult:
         assert self._observation is not None

@@ -174,6 +174,16 @@ class Observation:
         """The element with this id, or None."""
         return self.elements[number - 1] if 1 <= number <= len(self.elements) else None
 
+    def now(self, element: Element) -> Element | None:
+        """The element of an earlier observation as it is here, or None if this one does not list it.
+
+        A new page counts handles from 1 again, so role and name must be the same too.
+        """
+        for here in self.elements:
+            if (here.ref, here.role, here.name) == (element.ref, element.role, element.name):
+                return here
+        return None
+
     def with_outcome(self, outcome: str, shown_url: str) -> Observation:
         """The same page after an action that was refused."""
         return replace(

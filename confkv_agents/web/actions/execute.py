@@ -1,4 +1,4 @@
-"""Which function carries out which verb. A new action: a function, an entry here, a form in the grammar."""
+"""Which function carries out which verb. A new action: function, entry here and in `verbs`, form in the grammar."""
 
 from __future__ import annotations
 

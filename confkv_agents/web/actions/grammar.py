@@ -14,6 +14,7 @@ import re
 from dataclasses import dataclass
 
 from confkv_agents.errors import ActionError
+from confkv_agents.web.actions.verbs import VERBS
 
 
 class ActionParseError(ActionError):
@@ -45,46 +46,6 @@ class Action:
     def __str__(self) -> str:
         return format_action(self)
 
-
-@dataclass(frozen=True)
-class Verb:
-    """How an action is written, and what it does, as told to a model."""
-
-    form: str
-    help: str
-
-
-VERBS: dict[str, Verb] = {
-    "click": Verb("click [id]", "click an element"),
-    "type": Verb(
-        "type [id] [text] [1]",
-        "replace a field's content; the last [1] presses Enter, leave it out otherwise",
-    ),
-    "clear": Verb("clear [id]", "empty a field"),
-    "select": Verb("select [id] [option]", "choose an option of a list by its label"),
-    "hover": Verb("hover [id]", "move the pointer over an element"),
-    "drag": Verb("drag [id] [id]", "drag the first element onto the second"),
-    "upload": Verb("upload [id] [file]", "give a file to a file field"),
-    "press": Verb("press [keys]", "press a key or a combination, such as Enter or Control+a"),
-    "scroll": Verb(
-        "scroll [down]", "scroll the page [down] or [up]; scroll [id] [down] scrolls what the element lies in"
-    ),
-    "goto": Verb("goto [url]", "open an address"),
-    "go_back": Verb("go_back", "go to the previous page"),
-    "go_forward": Verb("go_forward", "go to the next page again"),
-    "new_tab": Verb("new_tab", "open an empty tab"),
-    "tab_focus": Verb("tab_focus [number]", "switch to a tab"),
-    "close_tab": Verb("close_tab", "close the current tab"),
-    "dialog": Verb(
-        "dialog [accept]",
-        "say before an action how the dialog it raises is answered: [accept] or [dismiss]; "
-        "a second [text] fills a prompt",
-    ),
-    "wait": Verb("wait", "wait a second for the page"),
-    "stop": Verb("stop [answer]", "finish; the answer may be empty"),
-    "fail": Verb("fail [reason]", "finish, since the task cannot be done"),
-}
-"""Every verb, in the order in which they are told."""
 
 _NUMBER = r"\s*\[?\s*(\d{1,9})\s*\]?"
 _TEXT = r"\s*\[(.*)\]"
@@ -237,7 +198,7 @@ def format_action(action: Action) -> str:
 def describe_actions(names: list[str] | None = None) -> str:
     """The actions, one a line, as told to a model; all of them or those named."""
     chosen = VERBS if names is None else {name: VERBS[name] for name in names}
-    return "\n".join(f"{verb.form}: {verb.help}" for verb in chosen.values())
+    return "\n".join(f"{verb.form}: {verb.help}{verb.written}" for verb in chosen.values())
 
 
 def _explain(text: str) -> str:
