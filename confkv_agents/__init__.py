@@ -13,16 +13,30 @@ from confkv_agents._version import __version__
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig, ConfKVCache
     from confkv_agents.chat_models import ChatConfKV
+    from confkv_agents.screenshots import ScreenshotWindowMiddleware
     from confkv_agents.web.env import WebEnv
+    from confkv_agents.web_tools import browser_tools, task_message
 
 _LAZY = {
     "CacheConfig": "confkv_agents.cache",
     "ConfKVCache": "confkv_agents.cache",
     "ChatConfKV": "confkv_agents.chat_models",
+    "ScreenshotWindowMiddleware": "confkv_agents.screenshots",
     "WebEnv": "confkv_agents.web.env",
+    "browser_tools": "confkv_agents.web_tools",
+    "task_message": "confkv_agents.web_tools",
 }
 
-__all__ = ["CacheConfig", "ChatConfKV", "ConfKVCache", "WebEnv", "__version__"]
+__all__ = [
+    "CacheConfig",
+    "ChatConfKV",
+    "ConfKVCache",
+    "ScreenshotWindowMiddleware",
+    "WebEnv",
+    "__version__",
+    "browser_tools",
+    "task_message",
+]
 
 
 def __getattr__(name: str) -> Any:
