@@ -1,4 +1,4 @@
-"""`confkv-agent bench needle|perplexity|latency|ablate`: the options only; whatever is heavy is imported on use."""
+"""`confkv-agent bench needle|perplexity|latency|sessions|ablate`: the options; what is heavy is imported on use."""
 
 from __future__ import annotations
 
@@ -124,6 +124,37 @@ def latency(
 
     common = _common(model, policies, budget, context, texts, out, seed, threads, limit, dtype, fresh)
     _run(LatencyBench(common, rounds, decode, turn, stock_chunk))
+
+
+@bench_app.command()
+def sessions(
+    model: Model = "embedded",
+    policies: Policies = "full,confkv,confkv+recall",
+    budget: Budget = 512,
+    texts: Texts = None,
+    out: Out = _OUT,
+    seed: Seed = 0,
+    threads: Threads = None,
+    limit: Annotated[int | None, typer.Option(help="Most rounds.")] = None,
+    dtype: Dtype = "auto",
+    turns: Annotated[int, typer.Option(help="Turns of a conversation.")] = 20,
+    observation: Annotated[int, typer.Option(help="Tokens of the page that each turn shows.")] = 300,
+    reply: Annotated[int, typer.Option(help="Most tokens of an answer.")] = 24,
+    rounds: Annotated[int, typer.Option(help="Conversations, each about other pages.")] = 1,
+    parallel: Annotated[int, typer.Option(help="Conversations had at once; 0 leaves that part out.")] = 4,
+    parallel_reply: Annotated[int, typer.Option(help="Most tokens of their answers.")] = 64,
+    fresh: Fresh = False,
+) -> None:
+    """Have a long conversation through the engine: what is read again, latency, speed and bytes, turn by turn.
+
+    Beside the policies stands the stock cache, which reads all again at each turn. A model that takes pictures is shown
+    one per turn. Continues, round by round, where the same command was interrupted.
+    """
+    from confkv_agents.evaluation.bench.sessions import SessionsBench
+
+    context = str(observation)
+    common = _common(model, policies, budget, context, texts, out, seed, threads, limit, dtype, fresh)
+    _run(SessionsBench(common, turns, observation, reply, rounds, parallel, parallel_reply))
 
 
 @bench_app.command()

@@ -77,6 +77,14 @@ class Reporter:
         if self._progress is not None and self._task is not None:
             self._progress.update(self._task, description=key)
 
+    def part(self, text: str) -> None:
+        """Show which part of a long item is being measured; a line now and then where there is no bar."""
+        if self._progress is not None:
+            self.at(text)
+        elif time.monotonic() - self._said >= _QUIET_S:
+            self._said = time.monotonic()
+            self.console.print(Text(f"{self._done}/{self._total}  {text}", style="dim"))
+
     def finished(self, key: str) -> None:
         """Count an item."""
         self._done += 1

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -99,12 +99,14 @@ class Setup:
         configs: Cache configuration by policy label, in the order asked for.
         texts: What is read.
         loaded: The model.
+        part: Told which part of a long item is being measured.
     """
 
     common: Common
     configs: dict[str, CacheConfig]
     texts: list[Text]
     loaded: LoadedModel
+    part: Callable[[str], None] = lambda _: None
 
     @property
     def equal_bytes(self) -> int:
@@ -171,12 +173,12 @@ def run_bench(bench: Bench, reporter: Reporter, loaded: LoadedModel | None = Non
     """
     common = bench.common
     configs = parse_policies(common.policies, common.budget)
-    texts = load_texts(common.texts)
+    texts = load_texts(common.texts) if getattr(bench, "reads_texts", True) else []
     if common.threads is not None:
         torch.set_num_threads(common.threads)
     if loaded is None:
         loaded = _load(common, reporter)
-    setup = Setup(common, configs, texts, loaded)
+    setup = Setup(common, configs, texts, loaded, reporter.part)
     identity = identity_of(bench, setup)
     digest = hash_of(identity)
     items = bench.items(setup)
@@ -314,7 +316,7 @@ def _facts(setup: Setup, folder: Path) -> list[tuple[str, str]]:
         ("model", f"{loaded.name} ({dtype}, {loaded.device.type}, {torch.get_num_threads()} threads)"),
         ("policies", ", ".join(setup.configs)),
         ("budget", f"{common.budget} full-precision slots a layer = {setup.equal_bytes / 2**20:.1f} MiB"),
-        ("texts", f"{len(setup.texts)} ({names})"),
+        *([("texts", f"{len(setup.texts)} ({names})")] if setup.texts else []),
         ("seed", str(common.seed)),
         ("results", str(folder)),
     ]
