@@ -27,6 +27,7 @@ try:
     from confkv_agents.evaluation import cache_commands
     from confkv_agents.evaluation.batch import commands as batch_commands
     from confkv_agents.evaluation.bench.commands import bench_app
+    from confkv_agents.evaluation.bench.replay_command import replay
 except KeyboardInterrupt:  # on a busy machine this takes seconds; `main` answers all later ones
     sys.stderr.write("stopped\n")
     sys.exit(130)
@@ -47,6 +48,7 @@ app.add_typer(tasks_app, name="tasks")
 app.add_typer(bench_app, name="bench")
 app.command("eval")(batch_commands.evaluate)
 app.command()(batch_commands.compare)
+app.command()(replay)
 app.command()(cache_commands.plan)
 app.command()(cache_commands.trace)
 
