@@ -80,7 +80,9 @@ def _speak_plainly(model: Any, tokenizer: PreTrainedTokenizerFast) -> None:
         model.lm_head.weight.mul_(keep)
 
 
-def tiny_llama(template: str | None = CHATML, seed: int = 0, positions: int = 4096, name: str = "tiny") -> LoadedModel:
+def tiny_llama(
+    template: str | None = CHATML, seed: int = 0, positions: int = 4096, name: str = "tiny", width: int = 16
+) -> LoadedModel:
     tokenizer = tiny_tokenizer(template)
     torch.manual_seed(seed)
     config = LlamaConfig(
@@ -90,6 +92,7 @@ def tiny_llama(template: str | None = CHATML, seed: int = 0, positions: int = 40
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
+        head_dim=width,
         max_position_embeddings=positions,
         eos_token_id=tokenizer.eos_token_id,
         bos_token_id=None,
