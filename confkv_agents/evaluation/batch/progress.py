@@ -160,7 +160,8 @@ def show_results(results: Results, console: Console | None = None) -> None:
     console.print()
     width = max(console.width, _WIDTH)
     wide = Console(file=console.file, width=width, force_terminal=console.is_terminal, highlight=False)
-    wide.print(summary_table(results.summary))
+    if results.rows:
+        wide.print(summary_table(results.summary))
     failed = results.summary["infra_errors"]
     if failed:
         console.print(Text(f"{len(failed)} without verdict: the environment failed them", style="yellow"))

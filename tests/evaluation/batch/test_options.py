@@ -53,6 +53,11 @@ def test_a_suite_file_holds_options_and_arguments_win(tmp_path: Path) -> None:
     assert (options.seeds, options.policies, options.budget, options.agent) == ((0, 1), "full,confkv", 128, "react")
 
 
+def test_the_suite_that_comes_with_the_package_can_be_played_by_the_oracle() -> None:
+    tasks = batch_tasks(merged(read_suite(data_dir("tasks") / "smoke.toml"), {"agent": "oracle"}))
+    assert len({task.sites for task in tasks}) == 4 and all(task.oracle for task in tasks)
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
