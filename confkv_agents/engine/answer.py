@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -13,9 +13,10 @@ from confkv_agents.engine.constraint import Constraint, Opening
 from confkv_agents.engine.conversation import chain_hashes
 from confkv_agents.engine.grammar import Grammar, marks_of, require_guidance
 from confkv_agents.engine.loading import LoadedModel
-from confkv_agents.engine.request import CallDelta, Delta, FinishReason, Request
+from confkv_agents.engine.request import CallDelta, Delta, FinishReason, Request, ThoughtDelta
 from confkv_agents.engine.sampling import Logprob, logprob_of
 from confkv_agents.engine.text import Detokenizer, StopStrings
+from confkv_agents.engine.thoughts import AfterThought, Thought, ThoughtMarks, ThoughtParser, refuse_thought
 from confkv_agents.engine.tool_grammar import answer_grammar, opening
 from confkv_agents.engine.tool_parsing import CallPiece, ToolCallParser
 from confkv_agents.engine.tools import MARKERS, ToolCall, ToolUse, call_id, guidance_installed
@@ -39,8 +40,10 @@ class Answer:
         loaded: The model.
         encoder: Its prompt encoder.
         emit: Takes each event.
+        after: The generation prompt that the answer follows.
 
     Raises:
+        PromptError: The template cannot switch thoughts on or off as asked.
         ExtraMissingError: What is asked needs llguidance.
         ConstraintError: The grammar or schema cannot be held.
         ConfigError: A grammar and tools or a schema are given together.
@@ -51,7 +54,8 @@ class Answer:
         request: Request,
         loaded: LoadedModel,
         encoder: PromptEncoder,
-        emit: Callable[[Delta | CallDelta], None],
+        emit: Callable[[Delta | ThoughtDelta | CallDelta], None],
+        after: str = "",
     ):
         self._request = request
         self._loaded = loaded
@@ -63,6 +67,10 @@ class Answer:
         self._unsent: list[Logprob] = []
         self.constraint: Constraint | None = None
         self.constrained: Literal["grammar", "opening"] | None = None
+        marks = ThoughtMarks.of(loaded)
+        state = "answer" if marks is None else marks.state_after(after)
+        refuse_thought(loaded.name, marks, state, request.reasoning)
+        self._thoughts = None if marks is None or request.grammar is not None else ThoughtParser(marks, state)
         special: dict[str, int] = {}
         use = request.tools
         if use is not None and use.tools:
@@ -74,11 +82,21 @@ class Answer:
         shown = special if self._parser is not None else {}
         self._detokenizer = Detokenizer(loaded.tokenizer, {number: mark for mark, number in shown.items()})
         self._constrain(encoder, special)
+        if self._thoughts is not None and (self.constraint is not None or request.reasoning is False):
+            gaps = [ids[0] for gap in ("\n", "\n\n") if len(ids := encoder.marked_ids(gap, {})) == 1]
+            self.constraint = AfterThought(
+                self.constraint, self._thoughts, sorted(loaded.eos_ids), gaps, request.reasoning is not False
+            )
 
     @property
     def text(self) -> str:
         """The text so far, tool calls and what follows a stop string left out."""
         return "".join(self._text)
+
+    @property
+    def thought(self) -> Thought | None:
+        """What was thought before the text, if anything."""
+        return self._thoughts.thought if self._thoughts is not None and self._thoughts.tokens else None
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -108,7 +126,11 @@ class Answer:
             return True
         if self.constraint is not None:
             self.constraint.advance(token)
-        self._read(self._detokenizer.push(token))
+        if self._thoughts is not None and self._thoughts.is_mark(token):
+            self._read(self._detokenizer.flush(), 0)
+            self._thoughts.take_mark(token)
+        else:
+            self._read(self._detokenizer.push(token))
         if self._stops.found is not None or (self.constraint is not None and self.constraint.done):
             return True
         parallel = self._request.tools is None or self._request.tools.parallel
@@ -116,7 +138,9 @@ class Answer:
 
     def finish(self, reason: FinishReason) -> FinishReason:
         """Send what is held back; returns why the answer ended."""
-        self._read(self._detokenizer.flush())
+        self._read(self._detokenizer.flush(), 0)
+        if self._thoughts is not None:
+            self._tell(self._thoughts.flush())
         if self._parser is not None:
             for piece in self._parser.flush():
                 self._send(piece)
@@ -127,7 +151,20 @@ class Answer:
             reason = "stop"
         return "tool_calls" if reason == "stop" and self.calls else reason
 
-    def _read(self, text: str) -> None:
+    def _read(self, text: str, tokens: int = 1) -> None:
+        if self._thoughts is None:
+            self._hear(text)
+        else:
+            self._tell(self._thoughts.push(text, tokens))
+
+    def _tell(self, pieces: Iterable[tuple[bool, str]]) -> None:
+        for is_thought, text in pieces:
+            if is_thought:
+                self._emit(ThoughtDelta(text, self._take_unsent()))
+            else:
+                self._hear(text)
+
+    def _hear(self, text: str) -> None:
         if self._parser is None:
             self._send(text)
             return

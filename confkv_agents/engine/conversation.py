@@ -53,6 +53,9 @@ class Turn:
             arguments of an invalid call are the text that the model wrote.
         name: Name of the tool that a tool turn answers for, if known.
         tool_call_id: Id of the call that a tool turn answers.
+        reasoning: What the assistant thought before it spoke, if that is known; templates show it or not. No part of
+            what tells conversations apart, since many callers do not hand it back.
+        source: Number of the message it is made of, where turns are joined or parted; -1 is none.
     """
 
     role: Role
@@ -60,6 +63,8 @@ class Turn:
     tool_calls: tuple[dict[str, Any], ...] = ()
     name: str | None = None
     tool_call_id: str | None = None
+    reasoning: str = ""
+    source: int = field(default=-1, compare=False, repr=False)
 
     @property
     def text(self) -> str:

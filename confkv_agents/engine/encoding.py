@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import OrderedDict, deque
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 import torch
@@ -15,7 +16,9 @@ from confkv_agents.cache.mrope import PictureGrid, mrope_positions
 from confkv_agents.cache.transfer import on_device
 from confkv_agents.engine.conversation import Picture, Role, Turn, chain_hashes
 from confkv_agents.engine.loading import LoadedModel
+from confkv_agents.engine.own_turns import OwnTurn, OwnTurns, with_old_thoughts
 from confkv_agents.engine.template import HOLE_CLOSE, HOLE_OPEN, TEXT_CLOSE, TEXT_OPEN, ChatTemplate, without_marks
+from confkv_agents.engine.thoughts import Thought
 from confkv_agents.engine.tools import Tool, ToolCall
 from confkv_agents.engine.vision import PictureEncoder, PictureFeatures, joined
 from confkv_agents.errors import PromptError
@@ -42,6 +45,10 @@ class Prompt:
         positions: `[3, tokens]` for a model with M-RoPE, else None: the cache's count of tokens is the position.
         next_position: Position of the token after the prompt, with M-RoPE.
         turns: First token of each turn, ascending, and who speaks; see `ChatTemplate`.
+        sources: Number of the message that each turn is made of; see `Rendered`.
+        own: Keys of the engine's own turns in it.
+        when: The date that the template may write.
+        thoughts_dropped: Whether thoughts of earlier answers were left out.
     """
 
     ids: list[int]
@@ -51,44 +58,17 @@ class Prompt:
     positions: torch.Tensor | None = None
     next_position: int = 0
     turns: tuple[tuple[int, Role], ...] = ()
-
-
-@dataclass(frozen=True)
-class OwnTurn:
-    """A turn this engine generated: its ids without the end-of-turn token, and what stood before them."""
-
-    ids: tuple[int, ...]
-    generation_prompt: str
-
-
-class OwnTurns:
-    """The engine's own turns, found again by the conversation that they end.
-
-    Rendering and tokenizing an own turn again often gives other ids than those that were sampled; with the
-    stored ids the next prompt starts exactly as the session's cache does.
-    """
-
-    def __init__(self, capacity: int = 4096):
-        self._capacity = capacity
-        self._turns: OrderedDict[bytes, OwnTurn] = OrderedDict()
-
-    def put(self, key: bytes, turn: OwnTurn) -> None:
-        """Remember a turn under the hash of the conversation up to and including it."""
-        self._turns[key] = turn
-        self._turns.move_to_end(key)
-        while len(self._turns) > self._capacity:
-            self._turns.popitem(last=False)
-
-    def get(self, key: bytes) -> OwnTurn | None:
-        """The turn that ends this conversation, if this engine generated it."""
-        turn = self._turns.get(key)
-        if turn is not None:
-            self._turns.move_to_end(key)
-        return turn
+    sources: tuple[int, ...] = ()
+    own: tuple[bytes, ...] = ()
+    when: datetime | None = None
+    thoughts_dropped: bool = False
 
 
 class PromptEncoder:
     """Encodes conversations for one model. Runs in the engine's thread only.
+
+    Attributes:
+        clock: Tells the date of a new conversation.
 
     Args:
         loaded: The model.
@@ -100,6 +80,7 @@ class PromptEncoder:
         self._template: ChatTemplate | None = None
         self._pictures = PictureEncoder(loaded) if loaded.takes_pictures else None
         self._own = OwnTurns()
+        self.clock: Callable[[], datetime] = datetime.now  # naive, as the date that templates write
         image = ""
         if loaded.image_token_id is not None:
             image = "|" + re.escape(self._tokenizer.convert_ids_to_tokens(loaded.image_token_id))
@@ -130,6 +111,7 @@ class PromptEncoder:
         sanitize: bool = True,
         tools: Sequence[Tool] = (),
         note: str = "",
+        keep_thoughts: bool = True,
     ) -> Prompt:
         """Encode a conversation up to the place where the model answers.
 
@@ -139,6 +121,8 @@ class PromptEncoder:
             sanitize: Encode control tokens in the turns' text as text.
             tools: Tools that stand in the prompt.
             note: More text for the system turn.
+            keep_thoughts: Leave the engine's own turns as they were generated, thoughts included; if not, those
+                before the last user turn are written by the template, which may leave their thoughts out.
 
         Raises:
             PromptError: No chat template, or the template refuses the conversation.
@@ -146,13 +130,16 @@ class PromptEncoder:
         """
         if self._template is None:
             self._template = ChatTemplate(self._loaded)
-        own = [
-            self._own.get(key) if turn.role == "assistant" else None
-            for turn, key in zip(turns, chain_hashes(turns), strict=True)
-        ]
+        hashes = chain_hashes(turns)
+        own = [self._own_turn(turn, key) for turn, key in zip(turns, hashes, strict=True)]
+        when = next((turn.when for turn in own if turn is not None and turn.when is not None), None) or self.clock()
+        template_vars = {**template_vars, **self.template.dated(when)}
+        dropped = set() if keep_thoughts else with_old_thoughts(turns, own)
+        own = [None if at in dropped else turn for at, turn in enumerate(own)]
         prompts = [None if turn is None else turn.generation_prompt for turn in own]
         rendered = self.template.render(turns, prompts, template_vars, sanitize, tools, note)
-        prompt = Prompt([], [], [], rendered.generation_prompt)
+        keys = tuple(key for key, turn in zip(hashes, own, strict=True) if turn is not None)
+        prompt = Prompt([], [], [], rendered.generation_prompt, own=keys, when=when, thoughts_dropped=bool(dropped))
         pictures = iter(rendered.pictures)
         starts, turns_at = deque(rendered.starts), []
         at = 0
@@ -169,7 +156,7 @@ class PromptEncoder:
                 self._add_picture(prompt, next(pictures, None))
         turns_at += self._turns_in(prompt, rendered.text, at, len(rendered.text), starts)
         self._add_text(prompt, rendered.text[at:])
-        prompt = replace(prompt, turns=tuple(turns_at))
+        prompt = replace(prompt, turns=tuple(turns_at), sources=rendered.sources[: len(turns_at)])
         if next(pictures, None) is not None:
             raise PromptError(
                 f"the chat template of model {self._loaded.name!r} does not show every picture of the "
@@ -178,8 +165,14 @@ class PromptEncoder:
         return self._positioned(prompt) if self._loaded.has_mrope else prompt
 
     def remember(
-        self, turns: Sequence[Turn], text: str, ids: Sequence[int], prompt: Prompt, calls: Sequence[ToolCall] = ()
-    ) -> None:
+        self,
+        turns: Sequence[Turn],
+        text: str,
+        ids: Sequence[int],
+        prompt: Prompt,
+        calls: Sequence[ToolCall] = (),
+        thought: Thought | None = None,
+    ) -> bytes:
         """Remember an answer, so that a conversation that continues it starts with the session's own ids.
 
         Args:
@@ -189,18 +182,51 @@ class PromptEncoder:
             ids: The generated ids.
             prompt: The prompt of `turns`.
             calls: Tool calls that were taken out of the text; then all ids belong to the answer.
+            thought: What was thought before, if anything.
+
+        Returns:
+            The key under which it is remembered.
         """
         kept = [token for token in ids if token not in self._loaded.eos_ids]
         if not calls:
-            count = len(kept)
-            while count and not text.startswith(self._decode(kept[:count])):
-                count -= 1
-            rest = text[len(self._decode(kept[:count])) :]
-            kept = kept[:count] + (self._encode_as_text(rest) if rest else [])
+            first = 0 if thought is None else thought.tokens
+            said = text if thought is None else self._said_after(thought, kept[:first], text)
+            kept = kept[:first] + self._ids_of(said, kept[first:])
         ordered = sorted(calls, key=lambda call: call.arguments is None)  # as a message tells them: valid ones first
         answer = Turn("assistant", (text,) if text else (), tuple(call.as_turn() for call in ordered))
         key = chain_hashes([*turns, answer])[-1]
-        self._own.put(key, OwnTurn(tuple(kept), prompt.generation_prompt))
+        reasoning = "" if thought is None else thought.text
+        self._own.put(key, OwnTurn(tuple(kept), prompt.generation_prompt, reasoning, prompt.when))
+        return key
+
+    def own_turns(self, keys: Sequence[bytes]) -> dict[bytes, OwnTurn]:
+        """The remembered turns of these keys."""
+        found = {key: self._own.get(key) for key in keys}
+        return {key: turn for key, turn in found.items() if turn is not None}
+
+    def take_over(self, turns: Mapping[bytes, OwnTurn]) -> None:
+        """Remember turns that another engine of the same model generated."""
+        for key, turn in turns.items():
+            self._own.put(key, turn)
+
+    def _own_turn(self, turn: Turn, key: bytes) -> OwnTurn | None:
+        """The own turn that this is, unless somebody changed what was thought."""
+        own = self._own.get(key) if turn.role == "assistant" else None
+        return None if own is None or turn.reasoning not in ("", own.reasoning) else own
+
+    def _ids_of(self, text: str, ids: list[int]) -> list[int]:
+        """Ids of a text: as many of the given ones as it begins with, and new ones for the rest."""
+        count = len(ids)
+        while count and not text.startswith(self._decode(ids[:count])):
+            count -= 1
+        rest = text[len(self._decode(ids[:count])) :]
+        return ids[:count] + (self._encode_as_text(rest) if rest else [])
+
+    def _said_after(self, thought: Thought, ids: list[int], text: str) -> str:
+        """What follows the tokens of a thought, the last of which may have brought some of it already."""
+        decoded = self._decode(ids)
+        brought = decoded.rpartition(thought.close)[2] if thought.close in decoded else ""
+        return (thought.gap + text).removeprefix(brought)
 
     def embed(
         self,

@@ -17,6 +17,7 @@ from confkv_agents.engine.answer import Answer
 from confkv_agents.engine.decoding import feed
 from confkv_agents.engine.encoding import Prompt, PromptEncoder
 from confkv_agents.engine.loading import LoadedModel
+from confkv_agents.engine.misses import WORTH_A_WARNING, Asked, Miss, explain, warn
 from confkv_agents.engine.request import FinishReason, Progress, Range, Request, Result, Stream
 from confkv_agents.engine.sampling import Sampler
 from confkv_agents.engine.segments import segments_of
@@ -48,6 +49,7 @@ class Job:
         self._prompt: Prompt | None = None
         self._session: Session | None = None
         self._match = Match()
+        self._miss: Miss | None = None
         self._limit = 0
         self._logits: torch.Tensor | None = None
         self._features: dict[bytes, PictureFeatures] = {}
@@ -78,12 +80,19 @@ class Job:
         self._started = time.monotonic()
         if self._prompt is None:
             self._prompt = self._encoder.encode(
-                request.turns, request.template_vars, request.sanitize, request.prompt_tools, request.prompt_note
+                request.turns,
+                request.template_vars,
+                request.sanitize,
+                request.prompt_tools,
+                request.prompt_note,
+                request.keep_thoughts,
             )
             self._limit = self._token_limit(len(self._prompt.ids))
-            self._answer = Answer(request, self._loaded, self._encoder, self.stream.put)
+            after = self._prompt.generation_prompt
+            self._answer = Answer(request, self._loaded, self._encoder, self.stream.put, after)
             self._sampler.constraint = self._answer.constraint
-        match = self._store.match(self._prompt.keys, request.cache, request.session)
+        asked = Asked.of(request)
+        match = self._store.match(self._prompt.keys, request.cache, request.session, asked)
         if request.kv_memory is not None and not self._make_room(match, alone, request.kv_memory):
             return False
         self._match = match
@@ -93,6 +102,8 @@ class Job:
         if match.snapshot is not None and match.reused == len(self._prompt.ids):
             self._logits = match.snapshot.logits
         self._session.turn_start = len(self._prompt.ids)
+        self._explain(asked)
+        self._session.asked = asked
         self._tell_segments()
         return True
 
@@ -119,6 +130,21 @@ class Job:
                 f"{len(self.session.keys) - self._match.reused} tokens were read or generated"
             )
         return False
+
+    def _explain(self, asked: Asked) -> None:
+        """Say what broke the prefix, if anything did; once per session aloud, if it cost most of it."""
+        match, missed, session = self._match, self._match.missed, self.session
+        if match.miss_at is None or missed is None:
+            return
+        roles = [turn.role for turn in self._request.turns]
+        before, dropped = missed.asked, self.prompt.thoughts_dropped
+        held, reused = match.missed_tokens, match.reused
+        miss = self._miss = explain(match.miss_at, held, reused, self.prompt, roles, asked, before, dropped)
+        session.warned = session.warned or missed.warned
+        costly = reused < WORTH_A_WARNING * (reused + miss.recomputed)
+        if costly and not session.warned and before is not None and asked.continues(before):
+            warn(session.name, miss, reused)
+            session.warned = missed.warned = True
 
     def _tell_segments(self) -> None:
         """Tell the cache what the tokens to be read are; what it has read it was told before."""
@@ -313,8 +339,11 @@ class Job:
         reason = answer.finish(reason)
         session, match = self.session, self._match
         now = time.monotonic()
+        thought = answer.thought
+        session.own = self.prompt.own
         if reason != "cancelled":
-            self._encoder.remember(self._request.turns, answer.text, self._ids, self.prompt, answer.calls)
+            said = (self._request.turns, answer.text, self._ids, self.prompt, answer.calls, thought)
+            session.own += (self._encoder.remember(*said),)
         session.cache.compact()
         usage = session.cache.usage()
         read_until = self._read_until if self._logits is not None else now
@@ -341,6 +370,9 @@ class Job:
             tool_calls=answer.calls,
             constrained=answer.constrained,
             trace=() if self._trace is None else tuple(self._trace.records),
+            reasoning="" if thought is None else thought.text,
+            reasoning_tokens=0 if thought is None else thought.tokens,
+            miss=self._miss,
         )
         self._store.release(session)
         self.stream.put(result, last=True)

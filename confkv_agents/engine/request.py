@@ -18,6 +18,7 @@ from confkv_agents.errors import EngineClosedError
 
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig, StepTrace
+    from confkv_agents.engine.misses import Miss
 
 FinishReason = Literal["stop", "length", "tool_calls", "cancelled"]
 
@@ -47,6 +48,10 @@ class Request:
         schema: JSON schema that the answer must fit where it is no tool call; the prompt says so too.
         strict: Refuse a schema that cannot be held entirely, instead of leaving out what cannot.
         grammar: A grammar of the answer in llguidance's Lark dialect, in place of tools and schema.
+        reasoning: Whether the model is to think first, for templates that can switch it; `None` is the template's
+            own choice.
+        keep_thoughts: Leave thoughts of earlier answers in the prompt; if not, the template decides, which costs what
+            was read after them.
     """
 
     turns: tuple[Turn, ...]
@@ -67,6 +72,8 @@ class Request:
     schema: dict[str, Any] | None = None
     strict: bool = True
     grammar: str | None = None
+    reasoning: bool | None = None
+    keep_thoughts: bool = True
 
     @property
     def prompt_tools(self) -> tuple[Tool, ...]:
@@ -90,6 +97,14 @@ class Progress:
 @dataclass(frozen=True)
 class Delta:
     """New text of the answer, and the log probabilities of the tokens since the last delta if asked for."""
+
+    text: str
+    logprobs: tuple[Logprob, ...] = ()
+
+
+@dataclass(frozen=True)
+class ThoughtDelta:
+    """New text of the thought before the answer, and log probabilities as in `Delta`."""
 
     text: str
     logprobs: tuple[Logprob, ...] = ()
@@ -139,7 +154,7 @@ class Result:
     """What became of a request.
 
     Attributes:
-        text: The whole answer, tool calls left out.
+        text: The whole answer, thought and tool calls left out.
         token_ids: The generated ids, the end-of-turn token included.
         finish_reason: Why it ended.
         session: Name of the session that answered.
@@ -157,6 +172,9 @@ class Result:
         confidence: Confidence over the steps of this answer.
         steps: `(confidence, budget, kv_bytes)` per generated token, if asked for.
         trace: What the cache did at each step, if asked for.
+        reasoning: What the model thought before it spoke.
+        reasoning_tokens: How many of the generated ids are thought.
+        miss: What broke the prefix, if anything did.
         read_ms: Time from the start of work to the end of reading.
         decode_ms: Time from there to the end.
         logprobs: One entry per generated token, if asked for.
@@ -187,9 +205,12 @@ class Result:
     tool_calls: tuple[ToolCall, ...] = ()
     constrained: Literal["grammar", "opening"] | None = None
     trace: tuple[StepTrace, ...] = ()
+    reasoning: str = ""
+    reasoning_tokens: int = 0
+    miss: Miss | None = None
 
 
-Event = Progress | Delta | CallDelta | Result
+Event = Progress | Delta | ThoughtDelta | CallDelta | Result
 _numbers = itertools.count(1)
 
 

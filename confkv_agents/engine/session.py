@@ -15,6 +15,7 @@ from confkv_agents.errors import CacheStateError
 
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig, ConfKVCache
+    from confkv_agents.engine.misses import Asked
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +48,9 @@ class Session:
         busy: A request runs on it.
         last_used: Order of use, for eviction.
         reserved: Bytes that a running request may come to need.
+        asked: What it was asked last, to say what changed.
+        own: Keys of the model's own turns in it.
+        warned: Whether it was said that little of it could be used again.
     """
 
     name: str
@@ -58,6 +62,9 @@ class Session:
     busy: bool = False
     last_used: int = 0
     reserved: int = 0
+    asked: Asked | None = None
+    own: tuple[bytes, ...] = ()
+    warned: bool = False
 
     @property
     def nbytes(self) -> int:
@@ -91,6 +98,8 @@ class Match:
         in_place: Whether the session itself continues; else a copy does, and the session stays as it was.
         miss_at: First prompt token that departs from what the nearest session had read, if it makes a
             difference.
+        missed: That session.
+        missed_tokens: Tokens it held.
     """
 
     session: Session | None = None
@@ -98,6 +107,8 @@ class Match:
     snapshot: Snapshot | None = None
     in_place: bool = False
     miss_at: int | None = None
+    missed: Session | None = None
+    missed_tokens: int = 0
 
 
 class SessionStore:
@@ -130,7 +141,7 @@ class SessionStore:
         """Bytes held or reserved by all sessions."""
         return sum(session.claimed for session in self._sessions)
 
-    def match(self, keys: Sequence[int], config: CacheConfig, name: str | None) -> Match:
+    def match(self, keys: Sequence[int], config: CacheConfig, name: str | None, asked: Asked | None = None) -> Match:
         """Find the session that spares the most reading.
 
         A session continues in place if the prompt departs from it, if at all, within the model's own last
@@ -141,6 +152,7 @@ class SessionStore:
             keys: The prompt's keys.
             config: The cache configuration asked for.
             name: The session's name if the caller gave one; decides between equals only.
+            asked: What is asked, to tell a changed conversation from another one where the caller gave no name.
         """
         fitting = [session for session in self._sessions if session.config == config]
         common = {id(session): common_prefix(session.keys, keys) for session in fitting}
@@ -151,7 +163,9 @@ class SessionStore:
             rank = (candidate.reused, session.name == name, candidate.in_place, session.last_used)
             if candidate.reused and rank > best_rank:
                 best, best_rank = candidate, rank
-        best.miss_at = self._miss(fitting, common, len(keys), best.reused, name)
+        missed = self._miss(fitting, common, len(keys), best.reused, name, asked)
+        if missed is not None:
+            best.miss_at, best.missed, best.missed_tokens = common[id(missed)], missed, len(missed.keys)
         return best
 
     def open(self, match: Match, config: CacheConfig, name: str | None) -> Session:
@@ -250,6 +264,12 @@ class SessionStore:
             logger.info("session %s is evicted: more than %d sessions", session.name, self._keep_sessions)
             self._forget(session)
 
+    def add(self, session: Session) -> None:
+        """Take in a session that was read from a file."""
+        session.last_used = next(self._clock)
+        self._sessions.append(session)
+        self._evict_surplus()
+
     def drop(self, name: str | None = None) -> int:
         """Forget the idle sessions of a name, or all idle ones; returns how many."""
         gone = [session for session in self._sessions if not session.busy and name in (None, session.name)]
@@ -306,18 +326,29 @@ class SessionStore:
         del session.keys[length:]
 
     @staticmethod
-    def _miss(fitting: list[Session], common: dict[int, int], prompt: int, reused: int, name: str | None) -> int | None:
-        """Where the prompt departs from the nearest session of that name, or from one that shares half of it."""
+    def _miss(
+        fitting: list[Session],
+        common: dict[int, int],
+        prompt: int,
+        reused: int,
+        name: str | None,
+        asked: Asked | None,
+    ) -> Session | None:
+        """The session that the prompt departs from: the nearest one of that name, or one that shares half of it."""
         near = [session for session in fitting if session.name == name] if name is not None else fitting
         if not near:
             return None
         session = max(near, key=lambda one: common[id(one)])
+        if name is None and common[id(session)] * 2 < min(prompt, session.turn_start):
+            # another conversation, if it is not one of these with a changed beginning
+            changed = [one for one in near if asked and one.asked and asked.continues(one.asked)]
+            if not changed:
+                return None
+            session = max(changed, key=lambda one: one.last_used)
         length = common[id(session)]
-        if name is None and length * 2 < min(prompt, session.turn_start):
-            return None  # another conversation, not a broken one
         departs = length < min(prompt, session.turn_start)
         rereads = reused < min(length, prompt - 1)
-        return length if departs or rereads else None
+        return session if departs or rereads else None
 
 
 def _free(holders: Sequence[Session | Snapshot]) -> None:

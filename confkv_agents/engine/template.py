@@ -9,18 +9,23 @@ The rendered text carries private marks (Unicode noncharacters, removed from all
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 from confkv_agents.engine.conversation import Part, Picture, Role, Turn, pictures_of
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.tools import Syntax, Tool, announcement, call_syntax, call_text, prompt_id
+from confkv_agents.engine.turn_forms import merge, with_note, without_system
 from confkv_agents.errors import ImageError, PromptError
 
 TEXT_OPEN, TEXT_CLOSE, HOLE_OPEN, HOLE_CLOSE = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3"
 _UNUSABLE = re.compile("[\ufdd0-\ufdd3\ud800-\udfff]")  # the marks, and lone surrogates, which are no characters
+_DATE = re.compile(r"""strftime_now\(\s*(?:"([^"]*)"|'([^']*)')\s*\)""")
+_DATED = "\ufdd0dated"  # the template with its dates written out
 _PROBE, _PROBE_ID = "qzjxv", "d12345678"
 
 
@@ -34,12 +39,14 @@ class Rendered:
         generation_prompt: The text that the template adds to make the model answer.
         starts: Where turns begin in the text, and who speaks; turns whose place the template does not show are left
             out.
+        sources: Number of the message that each of them is made of, the first if it is made of several.
     """
 
     text: str
     pictures: tuple[Picture, ...]
     generation_prompt: str
     starts: tuple[tuple[int, Role], ...] = ()
+    sources: tuple[int, ...] = ()
 
 
 class ChatTemplate:
@@ -106,7 +113,7 @@ class ChatTemplate:
                 f"model {self._loaded.name!r} takes no pictures; use an image-text-to-text model or remove "
                 "the image blocks"
             )
-        marked = [self._mark(turn, sanitize) for turn in turns]
+        marked = [replace(self._mark(turn, sanitize), source=at) for at, turn in enumerate(turns)]
         pattern = self._control if sanitize else self._image_pattern()
         marked_tools = [Tool(**_mark_value(vars(tool), pattern)) for tool in tools]
         notes = [_mark_text(note, pattern)] if note else []
@@ -117,10 +124,18 @@ class ChatTemplate:
         refused: PromptError | None = None
         for form in self._forms(marked, own, "\n\n".join(notes)):
             try:
-                return self._render(_merge(form), own, template_vars)
+                return self._render(merge(form), own, template_vars)
             except PromptError as error:
                 refused = refused or error
         raise refused or PromptError("the conversation has no form")
+
+    def dated(self, when: datetime) -> dict[str, Any]:
+        """Variables under which the template writes this date instead of today's, as far as it names its format.
+
+        A date that changes breaks the prefix of everything, so a conversation keeps its own.
+        """
+        dated = _DATE.sub(lambda call: json.dumps(when.strftime(call[1] or call[2])), self._template)
+        return {} if dated == self._template else {_DATED: dated}
 
     def _forms(self, marked: list[Turn], own: Sequence[str | None], note: str) -> Iterator[list[Turn]]:
         """Forms of a conversation, the best first, for templates that refuse some.
@@ -130,36 +145,42 @@ class ChatTemplate:
         """
         invalid = {call["id"] for turn in marked for call in turn.tool_calls if isinstance(call["arguments"], str)}
         holes = [
-            turn if own[at] is None else Turn("assistant", (f"{HOLE_OPEN}{at}{HOLE_CLOSE}",))
+            turn if own[at] is None else Turn("assistant", (f"{HOLE_OPEN}{at}{HOLE_CLOSE}",), source=at)
             for at, turn in enumerate(marked)
         ]
         written = [turn if turn.tool_calls else hole for turn, hole in zip(marked, holes, strict=True)]
         for turns in (holes, written) if written != holes else (holes,):
-            known = _with_note(self._known_forms(turns, invalid), note)
+            known = with_note(self._known_forms(turns, invalid), note)
             yield known
             if any(turn.role == "system" for turn in known):
-                yield _without_system(known)
+                yield without_system(known)
 
     def _render(self, turns: list[Turn], own: Sequence[str | None], template_vars: dict[str, Any]) -> Rendered:
         text = self._apply(turns, True, template_vars)
         closed = self._apply(turns, False, template_vars)
         generation_prompt = text[len(closed) :] if text.startswith(closed) else ""
-        for at, prompt in enumerate(own):
+        found = list(self._starts(text, turns, template_vars))
+        places = [place for place, _ in found]
+        for at, prompt in reversed(list(enumerate(own))):  # from the end, where nothing before has moved yet
             if prompt:
-                text = self._restore_generation_prompt(text, turns, at, prompt, template_vars)
-        starts = tuple(self._starts(text, turns, template_vars))
-        return Rendered(text, tuple(pictures_of(turns)), generation_prompt, starts)
+                restored = self._restore_generation_prompt(text, turns, at, prompt, template_vars)
+                hole, longer = text.find(f"{HOLE_OPEN}{at}{HOLE_CLOSE}"), len(restored) - len(text)
+                places = [place + longer if place > hole else place for place in places]
+                text = restored
+        begun = [turn for _, turn in found]
+        starts = tuple((place, turn.role) for place, turn in zip(places, begun, strict=True))
+        return Rendered(text, tuple(pictures_of(turns)), generation_prompt, starts, tuple(one.source for one in begun))
 
-    def _starts(self, text: str, turns: Sequence[Turn], template_vars: dict[str, Any]) -> Iterator[tuple[int, Role]]:
+    def _starts(self, text: str, turns: Sequence[Turn], template_vars: dict[str, Any]) -> Iterator[tuple[int, Turn]]:
         """Find where turns begin: where the conversation up to them, rendered by itself, ends."""
-        yield 0, turns[0].role
+        yield 0, turns[0]
         for number in range(1, len(turns)):
             try:
                 before = self._apply(turns[:number], False, template_vars)
             except PromptError:  # no template has to take a part of a conversation
                 continue
             if text.startswith(before):
-                yield len(before), turns[number].role
+                yield len(before), turns[number]
 
     def _restore_generation_prompt(
         self, text: str, turns: list[Turn], at: int, prompt: str, template_vars: dict[str, Any]
@@ -179,13 +200,14 @@ class ChatTemplate:
 
     def _apply(self, turns: Sequence[Turn], generation_prompt: bool, template_vars: dict[str, Any]) -> str:
         messages = [self._message(turn) for turn in turns]
+        template = template_vars.get(_DATED, self._template)
         try:
             return self._loaded.tokenizer.apply_chat_template(
                 messages,
-                chat_template=self._template,
+                chat_template=template,
                 tokenize=False,
                 add_generation_prompt=generation_prompt,
-                **template_vars,
+                **{name: value for name, value in template_vars.items() if name != _DATED},
             )
         except Exception as error:  # a template is a program that comes with a model
             roles = ", ".join(turn.role for turn in turns)
@@ -201,6 +223,8 @@ class ChatTemplate:
                 for part in turn.parts
             ]
         message: dict[str, Any] = {"role": turn.role, "content": content}
+        if turn.reasoning:
+            message["reasoning_content"] = turn.reasoning
         if turn.tool_calls:
             message["tool_calls"] = [
                 {
@@ -226,10 +250,10 @@ class ChatTemplate:
                 known.append(replace(turn, parts=(text,), tool_calls=rest))
             elif turn.role == "tool" and (not self._tool_role or turn.tool_call_id in invalid):
                 label = f"Result of {turn.name}:\n" if turn.name else "Result:\n"
-                known.append(Turn("user", (label, *turn.parts)))
+                known.append(Turn("user", (label, *turn.parts), source=turn.source))
             elif turn.role == "tool" and turn.pictures and not self._tool_pictures:
                 known.append(replace(turn, parts=(turn.text or "See the picture.",)))
-                known.append(Turn("user", turn.pictures))
+                known.append(Turn("user", turn.pictures, source=turn.source))
             else:
                 known.append(turn)
         return known
@@ -247,6 +271,7 @@ class ChatTemplate:
             tool_calls=tuple(_mark_value(call, pattern) for call in turn.tool_calls),
             name=_mark_value(turn.name, pattern),
             tool_call_id=_mark_value(turn.tool_call_id, pattern),
+            reasoning=_mark_value(turn.reasoning, pattern),
         )
 
     def _control_patterns(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
@@ -335,43 +360,3 @@ def _mark_value(value: Any, pattern: re.Pattern[str]) -> Any:
     if isinstance(value, list | tuple):
         return [_mark_value(item, pattern) for item in value]
     return value
-
-
-def _merge(turns: Sequence[Turn]) -> list[Turn]:
-    """Join neighbouring turns of one role, which many templates refuse; tool turns stay apart."""
-    merged: list[Turn] = []
-    for turn in turns:
-        last = merged[-1] if merged else None
-        if last is not None and last.role == turn.role and turn.role != "tool" and not last.tool_calls:
-            gap: tuple[Part, ...] = ("\n\n",) if last.parts and turn.parts else ()
-            merged[-1] = replace(last, parts=(*last.parts, *gap, *turn.parts), tool_calls=turn.tool_calls)
-        else:
-            merged.append(turn)
-    return merged
-
-
-def _with_note(turns: list[Turn], note: str) -> list[Turn]:
-    """Text added to the system turn in front, which is made if there is none."""
-    if not note:
-        return turns
-    if turns and turns[0].role == "system":
-        gap: tuple[Part, ...] = ("\n\n",) if turns[0].parts else ()
-        return [replace(turns[0], parts=(*turns[0].parts, *gap, note)), *turns[1:]]
-    return [Turn("system", (note,)), *turns]
-
-
-def _without_system(turns: Sequence[Turn]) -> list[Turn]:
-    """System text moved to the front of the next user turn, for templates that know no system turn."""
-    moved: list[Turn] = []
-    waiting: list[Part] = []
-    for turn in turns:
-        if turn.role == "system":
-            waiting += [*turn.parts, "\n\n"]
-        elif waiting and turn.role == "user":
-            moved.append(replace(turn, parts=(*waiting, *turn.parts)))
-            waiting = []
-        else:
-            moved.append(turn)
-    if waiting:
-        moved.append(Turn("user", tuple(waiting[:-1])))
-    return moved

@@ -14,6 +14,8 @@ from typing import Any, Literal
 CALL_OPEN, CALL_CLOSE = "<tool_call>", "</tool_call>"
 MISTRAL_CALLS, MISTRAL_ID, MISTRAL_ARGS = "[TOOL_CALLS]", "[CALL_ID]", "[ARGS]"
 PYTHON_TAG = "<|python_tag|>"
+THOUGHT_MARKS = (("<think>", "</think>"), ("[THINK]", "[/THINK]"))
+"""How models mark thoughts: Qwen 3, DeepSeek R1 and many others; Magistral."""
 MARKERS = (CALL_OPEN, CALL_CLOSE, MISTRAL_CALLS, MISTRAL_ID, MISTRAL_ARGS, PYTHON_TAG)
 
 Syntax = Literal["hermes", "llama3", "mistral", "mistral_named"]
