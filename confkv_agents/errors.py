@@ -59,6 +59,10 @@ class CacheStateError(ConfKVError, RuntimeError):
     """The cache cannot do this in its present state, such as a rollback to evicted tokens."""
 
 
+class SessionFileError(ConfKVError):
+    """A session cannot be saved, or a file cannot be taken up as one; the message names the file."""
+
+
 class TraceError(ConfKVError):
     """A trace cannot be written or read; the message names the file and the line."""
 

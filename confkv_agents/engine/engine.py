@@ -18,6 +18,7 @@ import uuid
 import weakref
 from collections import deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -136,10 +137,13 @@ class Engine:
         sanitize: bool = True,
         tools: tuple[Tool, ...] = (),
         note: str = "",
+        keep_thoughts: bool = True,
     ) -> int:
         """Exact number of tokens of a conversation's prompt, template, tools and pictures included."""
         return self.call(
-            lambda loaded, encoder: len(encoder.encode(turns, template_vars or {}, sanitize, tools, note).ids)
+            lambda loaded, encoder: len(
+                encoder.encode(turns, template_vars or {}, sanitize, tools, note, keep_thoughts).ids
+            )
         )
 
     def text_ids(self, text: str) -> list[int]:
@@ -153,6 +157,22 @@ class Engine:
     def drop_session(self, name: str | None = None) -> int:
         """Forget the idle sessions of a name, or all idle ones; returns how many."""
         return 0 if self._idle_forever() else self.call(lambda loaded, encoder: self._store.drop(name))
+
+    def save_session(self, name: str, path: str | Path) -> None:
+        """Write a session to a file; see `session_files`."""
+        from confkv_agents.engine.session_files import save_session
+
+        self.call(lambda loaded, encoder: save_session(self._store, loaded, encoder, name, path))
+
+    def load_session(
+        self, path: str | Path, config: CacheConfig, name: str | None = None, kv_memory: int | None = None
+    ) -> SessionInfo:
+        """Take up a session from a file; see `session_files`."""
+        from confkv_agents.engine.session_files import load_session
+
+        return self.call(
+            lambda loaded, encoder: load_session(self._store, loaded, encoder, path, config, name, kv_memory)
+        )
 
     @property
     def kv_bytes(self) -> int:
