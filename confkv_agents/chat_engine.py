@@ -1,4 +1,4 @@
-"""What a chat model does with its engine besides answering: sessions, memory, counting tokens."""
+"""What a chat model does with its engine besides answering: memory, counting tokens."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import BaseMessage
 
 from confkv_agents.chat_errors import langchain_errors_raised
+from confkv_agents.chat_options import template_vars
 from confkv_agents.chat_tools import tool_use
 from confkv_agents.messages import ImageAccess, has_pictures, to_turns
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from confkv_agents.engine import Engine
     from confkv_agents.engine.conversation import Turn
     from confkv_agents.engine.media import ImageLimits
-    from confkv_agents.engine.session import SessionInfo
 
 
 class EngineAccess:
@@ -31,18 +31,12 @@ class EngineAccess:
         device_map: Any
         engine: Any
         chat_template_kwargs: dict[str, Any]
+        reasoning: bool | None
+        keep_thoughts: bool
         sanitize_control_tokens: bool
         image_limits: ImageLimits
         allow_image_urls: bool
         allow_image_files: bool
-
-    def sessions(self) -> list[SessionInfo]:
-        """What the conversations hold, most recently used first."""
-        return self._engine().sessions()
-
-    def drop_session(self, name: str | None = None) -> int:
-        """Forget the conversations of a name, or all; returns how many."""
-        return self._engine().drop_session(name)
 
     @property
     def kv_bytes(self) -> int:
@@ -72,9 +66,10 @@ class EngineAccess:
         with langchain_errors_raised():
             return self._engine().count_tokens(
                 to_turns(messages, self._access),
-                self.chat_template_kwargs,
+                template_vars(self.reasoning, self.chat_template_kwargs),
                 self.sanitize_control_tokens,
                 () if use is None else use.tools,
+                keep_thoughts=self.keep_thoughts,
             )
 
     @property

@@ -57,6 +57,11 @@ class ChatFields(BaseModel):
     """Return confidence, budget and bytes of every step in the response metadata; "cache" adds all of its trace."""
     chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Extra variables for the model's chat template."""
+    reasoning: bool | None = None
+    """Whether a model that can is to think before it answers; `None` is what its template does by itself."""
+    keep_thoughts: bool = True
+    """Leave the thoughts of earlier answers in the prompt, so that nothing is read twice; if not, the chat template
+    decides, and what was read after a thought that it leaves out is read again at each new user turn."""
 
     timeout: float | None = Field(default=None, gt=0)
     """Seconds per call, waiting included."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput, ModelProfile
@@ -22,15 +22,13 @@ from confkv_agents.chat_fields import ChatFields
 from confkv_agents.chat_options import IDENTIFYING, build_request, merged
 from confkv_agents.chat_profile import model_profile, profile_of
 from confkv_agents.chat_results import chat_chunk, chat_result
+from confkv_agents.chat_sessions import SessionAccess
 from confkv_agents.chat_structured import Method, structured_output
 from confkv_agents.chat_tools import tool_choice_name, tool_dicts
 from confkv_agents.messages import to_turns
 
-if TYPE_CHECKING:
-    pass
 
-
-class ChatConfKV(EngineAccess, ChatFields, BaseChatModel):
+class ChatConfKV(EngineAccess, SessionAccess, ChatFields, BaseChatModel):
     """A local language model, text or text with pictures, whose KV cache stays within a memory bound.
 
     Setup:
@@ -46,8 +44,8 @@ class ChatConfKV(EngineAccess, ChatFields, BaseChatModel):
     Key init args - client params:
         policy, budget: How the KV cache spends memory; `kv` takes a whole `CacheConfig`.
         kv_memory: Bound over all conversations of the loaded model, such as "1.5GiB".
-        session_id: Name of the conversation; without it LangGraph's `thread_id` is used, and without that
-            none is needed: the longest common prefix decides what is reused.
+        session_id: Name of the conversation; a name is never needed: the longest common prefix decides what is reused.
+        reasoning: Whether a model that can is to think first; its template decides by default.
         timeout: Seconds per call.
         dtype, device_map, revision: How the weights are loaded.
 
@@ -115,6 +113,10 @@ class ChatConfKV(EngineAccess, ChatFields, BaseChatModel):
         OpenAI's `image_url` blocks with `data:` addresses work too, also in tool messages. Pictures at http
         and file addresses are refused unless `allow_image_urls` or `allow_image_files` is set.
 
+    Reasoning:
+        The thought of a model that marks it (`<think>`, `[THINK]`) is no part of the text: it stands in
+        `additional_kwargs["reasoning_content"]`, in `content_blocks` as a reasoning block, and is streamed as such.
+
     Token usage:
         ```python
         model.invoke("Hello").usage_metadata
@@ -132,6 +134,7 @@ class ChatConfKV(EngineAccess, ChatFields, BaseChatModel):
         ```python
         {"model_name": "embedded", "model_provider": "confkv", "finish_reason": "stop",
          "confkv": {"session": "session-1", "tokens_read": 31, "tokens_reused": 0, "miss_at": None,
+                    "miss_message": None, "miss_reason": None, "tokens_recomputed": 0,
                     "kv_bytes": 5898240, "peak_kv_bytes": 5898240, "full_kv_bytes": 1843200,
                     "budget": {"min": 256.0, "mean": 301.5, "max": 512.0},
                     "confidence": {"min": 0.31, "mean": 0.77, "max": 0.99},
@@ -143,7 +146,8 @@ class ChatConfKV(EngineAccess, ChatFields, BaseChatModel):
 
     Sessions:
         A conversation that grows reads only what is new. `model.sessions()` lists what is held,
-        `model.drop_session("name")` forgets it.
+        `model.drop_session("name")` forgets it, `model.save_session("name", path)` and `model.load_session(path)` keep
+        it in a file, and `with model.session("name"):` names the session of the calls inside.
 
     Memory bound:
         The eight conversations used last are kept. With `kv_memory`, those not used for longest are forgotten
@@ -175,11 +179,13 @@ class ChatConfKV(EngineAccess, ChatFields, BaseChatModel):
         """
         from confkv_agents.engine.engine import Engine
         from confkv_agents.engine.loading import prepare_model
+        from confkv_agents.engine.thoughts import ThoughtMarks
 
         name = str(options.pop("model", None) or getattr(model.config, "name_or_path", "") or model.config.model_type)
         loaded = prepare_model(name, model, tokenizer, processor)
         config, urls = model.config.to_dict(), bool(options.get("allow_image_urls"))
-        options.setdefault("profile", profile_of(name, config, options.get("max_tokens", 512), urls))
+        reasons = ThoughtMarks.of(loaded) is not None
+        options.setdefault("profile", profile_of(name, config, options.get("max_tokens", 512), urls, reasons))
         return cls(model=name, engine=Engine(lambda: loaded, name), **options)
 
     # ---- LangChain's interface
@@ -387,12 +393,3 @@ class ChatConfKV(EngineAccess, ChatFields, BaseChatModel):
 
     def _resolve_model_profile(self) -> ModelProfile | None:
         return None if self.engine is not None else model_profile(self.model, self.max_tokens, self.allow_image_urls)
-
-    # ---- between LangChain and the engine
-
-    def _with_session(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """The call's options with the session's name from its configuration, unless a nearer one is given."""
-        thread_id = ((config or {}).get("configurable") or {}).get("thread_id")
-        if thread_id is None or self.session_id is not None or kwargs.get("session_id") is not None:
-            return kwargs
-        return {**kwargs, "session_id": str(thread_id)}

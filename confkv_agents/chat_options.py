@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import RunnableConfig, ensure_config
 
 from confkv_agents.chat_tools import response_schema, tool_use
 
@@ -27,6 +27,8 @@ _OF_MODEL = {  # options that are fields of the chat model too
     "top_logprobs",
     "trace",
     "chat_template_kwargs",
+    "reasoning",
+    "keep_thoughts",
 }
 _OF_CALL = {"tools", "tool_choice", "parallel_tool_calls", "strict", "response_format", "grammar"}
 
@@ -46,6 +48,8 @@ IDENTIFYING = (  # fields that change an answer
     "top_logprobs",
     "trace",
     "chat_template_kwargs",
+    "reasoning",
+    "keep_thoughts",
     "sanitize_control_tokens",
 )
 
@@ -82,14 +86,18 @@ def build_request(
         ),
         max_tokens=options["max_tokens"],
         stop=tuple(merged(model.stop, stop)),
-        session=options["session_id"] or thread_id(),
+        session=model._session_name(kwargs, thread_id_of(ensure_config())),
         kv_memory=model.kv_memory,
         timeout=options["timeout"],
         logprobs=bool(options["logprobs"]),
         top_logprobs=int(options["top_logprobs"] or 0),
         trace=bool(options["trace"]),
         trace_cache=options["trace"] == "cache",
-        template_vars={**model.chat_template_kwargs, **(kwargs.get("chat_template_kwargs") or {})},
+        template_vars=template_vars(
+            options["reasoning"], model.chat_template_kwargs, kwargs.get("chat_template_kwargs") or {}
+        ),
+        reasoning=options["reasoning"],
+        keep_thoughts=options["keep_thoughts"],
         sanitize=model.sanitize_control_tokens,
         tools=tool_use(options),
         schema=schema,
@@ -117,6 +125,8 @@ def call_options(model: ChatConfKV, kwargs: dict[str, Any]) -> dict[str, Any]:
             f"{', '.join(sorted(_OF_MODEL | _OF_CALL))} and stop"
         )
     options = {name: getattr(model, name) for name in _OF_MODEL} | dict.fromkeys(_OF_CALL) | given
+    if options["reasoning"] not in (None, True, False):
+        raise ValueError(f"reasoning must be True, False or None, got {options['reasoning']!r}")
     for name in ("max_tokens", "timeout"):
         if options[name] is not None and options[name] <= 0:
             raise ValueError(f"{name} must be above 0, got {options[name]}")
@@ -146,8 +156,20 @@ def merged(first: Sequence[str] | None, second: Sequence[str] | str | None) -> l
     return list(dict.fromkeys([*(first or ()), *more]))
 
 
-def thread_id() -> str | None:
-    """The conversation's id in a LangGraph run; a context variable, so it is there in streams too."""
-    configurable = ensure_config().get("configurable") or {}
-    found = configurable.get("thread_id")
+def template_vars(reasoning: bool | None, *given: Mapping[str, Any]) -> dict[str, Any]:
+    """Variables of the chat template; thoughts are switched by the names that templates know.
+
+    Args:
+        reasoning: Whether the model is to think first; `None` says nothing.
+        given: The caller's own, later ones over earlier ones.
+    """
+    switches = {} if reasoning is None else {"enable_thinking": reasoning, "thinking": reasoning}
+    for more in given:
+        switches |= more
+    return switches
+
+
+def thread_id_of(config: RunnableConfig | None) -> str | None:
+    """The conversation's id in a LangGraph run."""
+    found = ((config or {}).get("configurable") or {}).get("thread_id")
     return None if found is None else str(found)

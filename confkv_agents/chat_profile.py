@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.language_models import ModelProfile
 
-from confkv_agents.engine.tools import guidance_installed
+from confkv_agents.engine.tools import THOUGHT_MARKS, guidance_installed
 
 
 def model_profile(model: str, max_tokens: int | None, image_urls: bool) -> ModelProfile:
@@ -19,10 +19,14 @@ def model_profile(model: str, max_tokens: int | None, image_urls: bool) -> Model
         max_tokens: Most tokens of an answer.
         image_urls: Whether pictures may be fetched.
     """
-    return profile_of(model, _model_config(model), max_tokens, image_urls)
+    path = _known_file(model, "config.json")
+    config = None if path is None else json.loads(path.read_text("utf-8"))
+    return profile_of(model, config, max_tokens, image_urls, _reasons(model))
 
 
-def profile_of(model: str, config: dict[str, Any] | None, max_tokens: int | None, image_urls: bool) -> ModelProfile:
+def profile_of(
+    model: str, config: dict[str, Any] | None, max_tokens: int | None, image_urls: bool, reasons: bool = False
+) -> ModelProfile:
     """The profile of a model of a given configuration.
 
     Args:
@@ -30,6 +34,7 @@ def profile_of(model: str, config: dict[str, Any] | None, max_tokens: int | None
         config: The content of its config.json, if known.
         max_tokens: Most tokens of an answer.
         image_urls: Whether pictures may be fetched.
+        reasons: Whether its thoughts are told from what it says.
     """
     profile = ModelProfile(
         name=model,
@@ -43,7 +48,7 @@ def profile_of(model: str, config: dict[str, Any] | None, max_tokens: int | None
         video_outputs=False,
         pdf_inputs=False,
         pdf_tool_message=False,
-        reasoning_output=False,
+        reasoning_output=reasons,
         temperature=True,
         tool_calling=True,
         tool_call_streaming=True,
@@ -63,29 +68,34 @@ def profile_of(model: str, config: dict[str, Any] | None, max_tokens: int | None
     return profile
 
 
-def _model_config(model: str) -> dict[str, Any] | None:
-    folder = Path(model).expanduser()
+def _known_file(model: str, name: str) -> Path | None:
+    """A file of a model, if it is on this disk; asks no network."""
     if model == "embedded":
         from confkv_agents.engine.weights import embedded_model
 
-        folder = embedded_model()
-    path = folder / "config.json"
-    if not path.is_file():
-        cached = _cached_config(model)
-        if cached is None:
-            return None
-        path = cached
-    config: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    return config
+        path = embedded_model() / name
+    else:
+        path = Path(model).expanduser() / name
+    return path if path.is_file() else _cached_file(model, name)
 
 
-def _cached_config(model: str) -> Path | None:
-    """The configuration of a hub id that was downloaded before; asks no network."""
+def _reasons(model: str) -> bool:
+    """Whether the model's template or tokenizer knows marks of a thought."""
+    for name in ("chat_template.jinja", "tokenizer_config.json"):
+        path = _known_file(model, name)
+        text = "" if path is None else path.read_text("utf-8")
+        if any(mark in text for pair in THOUGHT_MARKS for mark in pair):
+            return True
+    return False
+
+
+def _cached_file(model: str, name: str) -> Path | None:
+    """A file of a hub id that was downloaded before."""
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 
     try:
-        found = try_to_load_from_cache(model, "config.json")
+        found = try_to_load_from_cache(model, name)
     except HFValidationError:
         return None
     return Path(found) if isinstance(found, str) else None

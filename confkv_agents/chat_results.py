@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
-from langchain_core.messages.ai import InputTokenDetails, UsageMetadata
+from langchain_core.messages.ai import InputTokenDetails, OutputTokenDetails, UsageMetadata
 from langchain_core.messages.tool import invalid_tool_call, tool_call, tool_call_chunk
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 
@@ -23,6 +23,7 @@ def chat_result(model: str, result: Result) -> ChatResult:
         metadata["logprobs"] = logprobs_metadata(result.logprobs)
     message = AIMessage(
         content=result.text,
+        additional_kwargs={"reasoning_content": result.reasoning} if result.reasoning else {},
         tool_calls=[
             tool_call(name=call.name or "", args=call.arguments, id=call.id)
             for call in result.tool_calls
@@ -42,8 +43,13 @@ def chat_result(model: str, result: Result) -> ChatResult:
 
 def chat_chunk(model: str, event: Any) -> ChatGenerationChunk | None:
     """The chunk of a stream for an engine's event: text or a piece of a call, usage and metadata for the result."""
-    from confkv_agents.engine.request import CallDelta, Delta, Result
+    from confkv_agents.engine.request import CallDelta, Delta, Result, ThoughtDelta
 
+    if isinstance(event, ThoughtDelta):
+        metadata = {"logprobs": logprobs_metadata(event.logprobs)} if event.logprobs else {}
+        thought = {"reasoning_content": event.text}
+        message = AIMessageChunk(content="", additional_kwargs=thought, response_metadata=metadata)
+        return ChatGenerationChunk(message=message)
     if isinstance(event, CallDelta):
         metadata = {"logprobs": logprobs_metadata(event.logprobs)} if event.logprobs else {}
         piece = tool_call_chunk(name=event.name, args=event.text, id=event.id, index=event.index)
@@ -67,12 +73,15 @@ def chat_chunk(model: str, event: Any) -> ChatGenerationChunk | None:
 def usage_metadata(result: Result) -> UsageMetadata:
     """Token counts; `cache_read` is what was found in the session's cache, `cache_creation` what was read."""
     details = InputTokenDetails(cache_creation=result.tokens_read, cache_read=result.tokens_reused)
-    return UsageMetadata(
+    usage = UsageMetadata(
         input_tokens=result.tokens_prompt,
         output_tokens=result.tokens_generated,
         total_tokens=result.tokens_prompt + result.tokens_generated,
         input_token_details=details,
     )
+    if result.reasoning_tokens:
+        usage["output_token_details"] = OutputTokenDetails(reasoning=result.reasoning_tokens)
+    return usage
 
 
 def response_metadata(model: str, result: Result) -> dict[str, Any]:
@@ -83,6 +92,9 @@ def response_metadata(model: str, result: Result) -> dict[str, Any]:
         "tokens_reused": result.tokens_reused,
         "tokens_probed": result.tokens_probed,
         "miss_at": result.miss_at,
+        "miss_message": None if result.miss is None else result.miss.message,
+        "miss_reason": None if result.miss is None else result.miss.reason,
+        "tokens_recomputed": 0 if result.miss is None else result.miss.recomputed,
         "kv_bytes": result.kv_bytes,
         "peak_kv_bytes": result.peak_kv_bytes,
         "full_kv_bytes": result.full_kv_bytes,

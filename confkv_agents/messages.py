@@ -81,7 +81,8 @@ def has_pictures(messages: Iterable[BaseMessage]) -> bool:
 def _turn(message: BaseMessage, at: int, access: ImageAccess, names: dict[str, str]) -> Turn:
     where = f"message {at} ({message.type})"
     if isinstance(message, AIMessage):
-        return Turn("assistant", _assistant_parts(message), _tool_calls(message, where))
+        calls, thought = _tool_calls(message, where), _thought(message)
+        return Turn("assistant", _assistant_parts(message), calls, reasoning=thought)
     parts = _parts(message.content, where, access)
     if isinstance(message, ToolMessage):
         name = message.name or names.get(message.tool_call_id)
@@ -124,6 +125,16 @@ def _assistant_parts(message: AIMessage) -> tuple[Part, ...]:
     ]
     text = "".join(texts)
     return (text,) if text else ()
+
+
+def _thought(message: AIMessage) -> str:
+    """What an assistant message says that was thought, in any of the usual places."""
+    told = message.additional_kwargs.get("reasoning_content")
+    if isinstance(told, str) or isinstance(message.content, str):
+        return told if isinstance(told, str) else ""
+    blocks = [block for block in message.content if isinstance(block, dict)]
+    kinds = {"reasoning": "reasoning", "thinking": "thinking"}
+    return "".join(str(b.get(kinds[b["type"]]) or "") for b in blocks if b.get("type") in kinds)
 
 
 def _tool_calls(message: AIMessage, where: str) -> tuple[dict[str, Any], ...]:

@@ -30,10 +30,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "chat_tools": {"engine"},
     "chat_structured": {"chat_errors", "chat_tools"},
     "chat_options": {"cache", "engine", "chat_tools"},
-    "chat_engine": {"engine", "messages", "chat_errors", "chat_tools"},
+    "chat_sessions": {"engine", "chat_options"},
+    "chat_engine": {"engine", "messages", "chat_errors", "chat_options", "chat_tools"},
     "chat_models": {
         *("messages", "engine", "cache", "chat_engine", "chat_errors", "chat_fields", "chat_options"),
-        *("chat_profile", "chat_results", "chat_structured", "chat_tools"),
+        *("chat_profile", "chat_results", "chat_sessions", "chat_structured", "chat_tools"),
     },
     "web": set(),
     "web_tools": {"web"},
