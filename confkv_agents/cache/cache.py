@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import torch
@@ -17,7 +18,7 @@ from confkv_agents.cache.bounded import BoundedBank
 from confkv_agents.cache.budget import BudgetSchedule
 from confkv_agents.cache.confidence import Smoother, confidence
 from confkv_agents.cache.config import CacheConfig
-from confkv_agents.cache.gate import RecallGate
+from confkv_agents.cache.gate import Recalls
 from confkv_agents.cache.layer import ConfKVLayer
 from confkv_agents.cache.policies import POLICIES
 from confkv_agents.cache.processor import ConfidenceProcessor
@@ -87,10 +88,7 @@ class ConfKVCache(Cache):
         self._looking = False
         self._ahead = 0
         self.segments = Segments(self.config.image_floor) if self.policy.segments else None
-        self._gate = RecallGate(self.config, self.policy.recall)
-        self._recall: list[bool] = []
-        self._recall_all = self._decided = False
-        self.decoded_steps = self.recalled_steps = 0
+        self._recalls = Recalls(self.config, self.policy.recall)
         self.trace: TraceSink | None = None
         self._tracer = StepTracer()
 
@@ -202,13 +200,12 @@ class ConfKVCache(Cache):
     def _begin(self, rows: int, length: int) -> None:
         if self.seen == 0 or length > 1:
             self._schedule.start(rows)
-        slots = self._schedule.slots()
+        slots, looks = self._schedule.slots(), self._recalls.take(rows, length)
         self._tracer.begin(self, length, self._all_banks())
         for bank, first in self._banks:
             bank.begin(length, slots[first : first + bank.layers])
             bank.finish(length)
-            bank.open_cold([True] * rows if self._recall_all else self._recall if length == 1 else [])
-        self._recall, self._recall_all = [], False
+            bank.open_cold(looks)
         self._length, self._new = length, not self._banks
         self.seen += length
         self._waiting = set(self._full)
@@ -269,7 +266,7 @@ class ConfKVCache(Cache):
 
         A reader asks for it before a prompt's last chunk: what is asked stands there, and may be about anything.
         """
-        self._recall_all = self.policy.recall != "off"
+        self._recalls.next_forward()
 
     @contextlib.contextmanager
     def looking_ahead(self, *, recall: bool = False) -> Iterator[None]:
@@ -348,9 +345,7 @@ class ConfKVCache(Cache):
         """Like `observe`, for a caller that brings raw confidence to the host together with the sampled token."""
         self._confidence = self._smoother.update(values)
         self._schedule.follow(self._confidence)
-        if not self._decided:
-            self._recall = self._decide(values)
-        self._decided = False
+        self._recalls.observed(values, self._mirrored)
         self._tracer.observed(self, values, self._confidence)
         return self._confidence
 
@@ -365,8 +360,7 @@ class ConfKVCache(Cache):
         """
         if not self.config.recall_again or not self._mirrored or not self.can_crop_to(self.seen - 1):
             return False
-        self._recall, self._decided = self._decide(values), True
-        return any(self._recall)
+        return self._recalls.ask(values)
 
     @contextlib.contextmanager
     def recalling(self) -> Iterator[None]:
@@ -375,7 +369,7 @@ class ConfKVCache(Cache):
         Raises:
             CacheStateError: If `should_recall` did not say so, or the model was not run on one token inside.
         """
-        if not any(self._recall) or not self._decided:
+        if not self._recalls.asked:
             raise CacheStateError("nothing to recall: ask should_recall first")
         before = self.seen
         for bank, _ in self._banks:
@@ -386,11 +380,15 @@ class ConfKVCache(Cache):
         if self.seen != before:
             raise CacheStateError(f"the last token was to be fed once more, but {self.seen - before + 1} were fed")
 
-    def _decide(self, values: Sequence[float]) -> list[bool]:
-        rows = self._gate.decide(values) if self._mirrored else []
-        self.decoded_steps += 1
-        self.recalled_steps += any(rows)
-        return rows
+    @property
+    def decoded_steps(self) -> int:
+        """Decoding steps so far."""
+        return self._recalls.decoded
+
+    @property
+    def recalled_steps(self) -> int:
+        """How many of them looked at the cold tier, in any row."""
+        return self._recalls.recalled
 
     @property
     def _mirrored(self) -> bool:
@@ -429,26 +427,20 @@ class ConfKVCache(Cache):
 
     def usage(self) -> CacheUsage:
         """Return the cache's figures; `full_kv_bytes` counts the layers this cache manages and stock sliding ones."""
-        slots = [bank.stored().mean() for bank, _ in self._banks]
-        weights = [bank.layers for bank, _ in self._banks]
-        layers = sum(weights)
-        stored = sum(s * w for s, w in zip(slots, weights, strict=True)) / layers if layers else 0.0
-        full = sum(
-            bank.layers * bank.rows * self.seen * token_bytes(bank.heads, bank.width, bank.dtype.itemsize)
-            for bank, _ in self._banks
-        )
+        banks, sliding = self._all_banks(), held_bytes(self._sliding_tensors())
+        layers = sum(bank.layers for bank in banks)
+        stored = sum(float(bank.stored().mean()) * bank.layers for bank in banks) / layers if layers else 0.0
+        full = sum(bank.rows * bank.layers * token_bytes(bank.heads, bank.width, bank.dtype.itemsize) for bank in banks)
         means = self._schedule.means
-        budget = float(sum(means)) / len(means) if self.policy.bounded and means else float(self.seen)
-        mean = sum(self._confidence) / len(self._confidence) if self._confidence else None
         return CacheUsage(
-            self.seen,
-            float(stored),
-            budget,
-            mean,
-            self.nbytes,
-            self._peak,
-            full + held_bytes(self._sliding_tensors()),
-            self.cold_bytes,
+            seen=self.seen,
+            stored_slots=stored,
+            budget=float(fmean(means)) if self.policy.bounded and means else float(self.seen),
+            confidence=fmean(self._confidence) if self._confidence else None,
+            kv_bytes=self.nbytes,
+            peak_kv_bytes=self._peak,
+            full_kv_bytes=full * self.seen + sliding,
+            cold_bytes=self.cold_bytes,
         )
 
     # ------------------------------------------------------------------ sessions
@@ -519,11 +511,9 @@ class ConfKVCache(Cache):
         self.seen, self._banks = 0, []
         self._schedule = BudgetSchedule(self.policy, len(self._full))
         self._smoother.reset()
-        self._gate = RecallGate(self.config, self.policy.recall)
-        self._recall, self._recall_all, self._decided, self._ahead = [], False, False, 0
+        self._recalls, self._ahead = Recalls(self.config, self.policy.recall), 0
         if self.segments is not None:
             self.segments.crop_to(0)
-        self.decoded_steps = self.recalled_steps = 0
         self._confidence, self._waiting = [], set()
         self._length, self._new, self._peak = 0, True, 0
         for index, layer in enumerate(self.layers):
@@ -555,7 +545,7 @@ class ConfKVCache(Cache):
                 sliding[str(index)] = layer.cumulative_length
         values = {"seen": self.seen, "peak": self._peak, "means": self._schedule.means, "sliding": sliding}
         values["segments"] = [] if self.segments is None else self.segments.state()
-        values |= {"gate": self._gate.state(), "steps": [self.decoded_steps, self.recalled_steps]}
+        values["recalls"] = self._recalls.state()
         return tensors, {**values, "banks": banks, "smoothed": self._smoother.values, "layers": len(self.layers)}
 
     def restore(self, tensors: Mapping[str, torch.Tensor], values: Mapping[str, Any]) -> None:
@@ -586,8 +576,7 @@ class ConfKVCache(Cache):
         self.seen, self._peak = values["seen"], values["peak"]
         if self.segments is not None:
             self.segments.restore(values["segments"])
-        self._gate.restore(values["gate"])
-        self.decoded_steps, self.recalled_steps = values["steps"]
+        self._recalls.restore(values["recalls"])
         self._schedule.means = list(values["means"])
         self._smoother.values = list(values["smoothed"])
         self._confidence = list(values["smoothed"])
@@ -604,7 +593,7 @@ class ConfKVCache(Cache):
             bank.select_rows(rows)
         self._schedule.select(chosen)
         self._smoother.select(chosen)
-        self._gate.select(chosen)
+        self._recalls.gate.select(chosen)
         self._confidence = [self._confidence[row] for row in chosen] if self._confidence else []
         for layer in self.layers:
             if isinstance(layer, ConfKVLayer):

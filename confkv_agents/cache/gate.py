@@ -63,3 +63,63 @@ class RecallGate:
         self.thresholds, self.steps = list(values["thresholds"]), int(values["steps"])
         version, numbers, extra = values["chance"]
         self._chance.setstate((version, tuple(numbers), extra))
+
+
+class Recalls:
+    """When a cache looks at its cold tier: what the gate says of each step, kept for the forward that it is about.
+
+    Args:
+        config: The cache's configuration.
+        mode: The gate's mode.
+
+    Attributes:
+        gate: Decides.
+        decoded: Decoding steps decided on.
+        recalled: How many of those look, in any row.
+        asked: The step just computed is to be computed again.
+    """
+
+    def __init__(self, config: CacheConfig, mode: str) -> None:
+        self.gate = RecallGate(config, mode)
+        self.decoded = self.recalled = 0
+        self.asked = False
+        self._rows: list[bool] = []
+        self._next_forward = self._decided = False
+
+    def next_forward(self) -> None:
+        """Let all rows of the next forward look, whatever its length."""
+        self._next_forward = self.gate.mode != "off"
+
+    def take(self, rows: int, length: int) -> list[bool]:
+        """Return which of `rows` look in the forward of `length` tokens that begins now."""
+        chosen = [True] * rows if self._next_forward else self._rows if length == 1 else []
+        self._rows, self._next_forward, self.asked = [], False, False
+        return chosen
+
+    def ask(self, values: Sequence[float]) -> bool:
+        """Decide on the step just computed, `values` being its raw confidence by row; says whether any row looks."""
+        self._decide(values)
+        self._decided, self.asked = True, any(self._rows)
+        return self.asked
+
+    def observed(self, values: Sequence[float], mirrored: bool) -> None:
+        """Decide on the next step, unless this one was decided on by itself; `mirrored` if there is anything to see."""
+        if not self._decided and mirrored:
+            self._decide(values)
+        elif not self._decided:
+            self.decoded += 1
+        self._decided = False
+
+    def _decide(self, values: Sequence[float]) -> None:
+        self._rows = self.gate.decide(values)
+        self.decoded += 1
+        self.recalled += any(self._rows)
+
+    def state(self) -> dict[str, Any]:
+        """Return what `restore` takes."""
+        return {**self.gate.state(), "decoded": self.decoded, "recalled": self.recalled}
+
+    def restore(self, values: dict[str, Any]) -> None:
+        """Go on where `state` was taken."""
+        self.gate.restore(values)
+        self.decoded, self.recalled = int(values["decoded"]), int(values["recalled"])
