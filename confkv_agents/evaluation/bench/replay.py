@@ -230,6 +230,7 @@ def _put(
         last = torch.tensor([[token]], device=loaded.device)
         logits = step(loaded.model, cache, last)
     token_s = (time.perf_counter() - began) / max(1, len(action))
+    cache.compact()  # as at the end of every answer
     usage = cache.usage()
     return _Told(
         index=question.step.index,

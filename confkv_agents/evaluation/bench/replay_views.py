@@ -44,11 +44,15 @@ def replay_table(summary: Mapping[str, Any]) -> Table:
 
 
 def replay_plot(summary: Mapping[str, Any], path: Path) -> None:
-    """Over the steps: KV bytes held, and the likelihood of the recorded action."""
+    """Over the steps: KV bytes held, the likelihood of the recorded action, and the time to read."""
     labels = list(summary["policies"])
-    figure = new_figure(9.6, 3.9)
-    panels = figure.subplots(1, 2)
-    drawn = (("kv_bytes", "KV held, MiB", 1 / _MIB), ("log_likelihood", "log-likelihood, nats per token", 1.0))
+    figure = new_figure(12.0, 3.9)
+    panels = figure.subplots(1, 3)
+    drawn = (
+        ("kv_bytes", "KV held, MiB", 1 / _MIB),
+        ("log_likelihood", "log-likelihood, nats per token", 1.0),
+        ("seconds", "reading the step's page, s", 1.0),
+    )
     for axes, (key, name, scale) in zip(panels, drawn, strict=True):
         for place, (label, row) in enumerate(summary["policies"].items()):
             numbers = [int(number) for number in row["by_step"]]
@@ -66,7 +70,8 @@ def replay_plot(summary: Mapping[str, Any], path: Path) -> None:
         axes.set_xticks(range(1, last + 1, max(1, -(-last // 12))))
         axes.set_xlabel("step", fontsize=9.5)
         axes.set_title(name, fontsize=10, loc="left")
-    panels[0].set_ylim(0, None)
+    for axes in (panels[0], panels[2]):
+        axes.set_ylim(0, None)
     handles, names = panels[0].get_legend_handles_labels()
     figure.legend(handles, names, loc="outside upper left", ncols=min(6, len(labels)), frameon=False, fontsize=9)
     save(figure, path)
