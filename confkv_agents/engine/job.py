@@ -22,7 +22,6 @@ from confkv_agents.engine.request import FinishReason, Progress, Range, Request,
 from confkv_agents.engine.sampling import Sampler
 from confkv_agents.engine.segments import segments_of
 from confkv_agents.engine.session import Match, Session, SessionStore
-from confkv_agents.engine.text import Detokenizer, StopStrings
 from confkv_agents.engine.vision import PictureFeatures
 from confkv_agents.errors import EngineTimeoutError, PromptTooLongError
 
@@ -54,8 +53,6 @@ class Job:
         self._logits: torch.Tensor | None = None
         self._features: dict[bytes, PictureFeatures] = {}
         self._sampler = Sampler(self._request.sampling)
-        self._detokenizer = Detokenizer(loaded.tokenizer)
-        self._stops = StopStrings(self._request.stop)
         self._probed = 0
         self._ids: list[int] = []
         self._answer: Answer | None = None
