@@ -21,8 +21,7 @@ class ScriptedJob(Job):
 
     reply: Reply
 
-    def _forward(self, inputs: dict[str, Any]) -> torch.Tensor:
-        logits = super()._forward(inputs)
+    def choose(self) -> torch.Tensor:
         if not hasattr(self, "_script"):
             special = {
                 token.content: number
@@ -31,9 +30,10 @@ class ScriptedJob(Job):
             }
             text = self.reply(self.stream.request)
             self._script = [*self._encoder.marked_ids(text, special), self._loaded.tokenizer.eos_token_id]
-        said = torch.full_like(logits, -20.0)
+        said = torch.full_like(self.logits, -20.0)
         said[self._script[min(len(self._ids), len(self._script) - 1)]] = 20.0
-        return said
+        self._logits = said
+        return super().choose()
 
 
 def install(monkeypatch: Any, reply: Reply) -> None:
