@@ -32,6 +32,10 @@ class ScreenshotWindowMiddleware(AgentMiddleware[Any, Any, Any]):
     read before changes once in `every` steps. Words stay, and words mark where a picture was. What is shown depends on
     the conversation alone; the agent's state keeps every picture.
 
+    A change costs `keep + every - 1` steps, read again once in `every` steps; taking one picture at a time would cost
+    `keep` steps at every step. Where the cache's policy evicts, a change before what was evicted costs the whole
+    conversation.
+
     It also warns, once per conversation, when the system prompt is not the one of the call before: that changes the
     conversation from its first token on. Put it last in the list of middleware, so that it sees what the model sees.
 
