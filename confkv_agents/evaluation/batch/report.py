@@ -17,7 +17,7 @@ from confkv_agents.evaluation.batch.kinds import KINDS, LENGTHS
 from confkv_agents.evaluation.batch.options import NO_POLICY
 from confkv_agents.evaluation.batch.results import Results
 from confkv_agents.evaluation.batch.store import asked_keys, read_set, row_key
-from confkv_agents.evaluation.batch.summary import summarize
+from confkv_agents.evaluation.batch.summary import REFERENCE, summarize
 from confkv_agents.evaluation.files import read_json_lines, write_json, write_text
 from confkv_agents.evaluation.pages import both_shapes, facts, template, tile
 from confkv_agents.evaluation.report import write_run_report
@@ -209,8 +209,8 @@ def _most_telling(
     """The episode whose confidence is shown: most steps, of a policy whose budget moves if there is one."""
 
     def moves(row: Mapping[str, Any]) -> bool:
-        budget = row["budget"]
-        return bool(budget) and budget["min"] != budget["max"]
+        budget = row["budget"]  # of full KV it is what is stored, which only grows
+        return row["policy"] != REFERENCE and bool(budget) and budget["min"] != budget["max"]
 
     known = [row for row in rows if row["confidence"] and steps[row["policy"], row["link"]]]
     return max(known, key=lambda row: (moves(row), row["steps"]), default=None)

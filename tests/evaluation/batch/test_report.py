@@ -49,6 +49,10 @@ def test_the_report_is_made_again_from_the_records_alone(results: Results) -> No
     assert again == results and results.report.read_bytes() == before
 
 
+def test_the_episode_whose_budget_is_shown_is_not_full_kvs(results: Results) -> None:
+    assert "Confidence and budget over one episode: lamp, seed 0, confkv" in results.report.read_text()
+
+
 def test_what_comes_from_tasks_is_escaped(results: Results) -> None:
     page = results.report.read_text()
     assert EVIL not in page and "&lt;script&gt;" in page
