@@ -353,12 +353,14 @@ class ConfKVCache(Cache):
         """Whether the step whose raw confidence this is should be computed again, looking at the cold tier too.
 
         Ask before `observe_confidence`; if so, run the model on the last token inside `with cache.recalling():` and
-        observe the new logits instead. A caller that does not ask has the cold tier opened for the next step.
+        observe the new logits instead. A caller that does not ask has the cold tier opened for the next step; so has
+        every caller where confidence decides nothing, since it is known beforehand which steps look.
 
         Args:
             values: `[B]` raw confidence of the step just computed.
         """
-        if not self.config.recall_again or not self._mirrored or not self.can_crop_to(self.seen - 1):
+        again = self.config.recall_again and self.policy.recall == "gated"
+        if not again or not self._mirrored or not self.can_crop_to(self.seen - 1):
             return False
         return self._recalls.ask(values)
 

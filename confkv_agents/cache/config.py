@@ -9,8 +9,8 @@ from confkv_agents.errors import ConfigError
 
 ConfidenceMeasure = Literal["entropy", "max_probability", "margin", "mean"]
 MEASURES: tuple[ConfidenceMeasure, ...] = ("entropy", "max_probability", "margin", "mean")
-RecallMode = Literal["off", "gated", "random", "always"]
-RECALL_MODES: tuple[RecallMode, ...] = ("off", "gated", "random", "always")
+RecallMode = Literal["off", "gated", "steady", "random", "always"]
+RECALL_MODES: tuple[RecallMode, ...] = ("off", "gated", "steady", "random", "always")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,11 +45,11 @@ class CacheConfig:
         probe_weight: Weight of the probe against attention mass in the rank, at least 0.
         evict_every: Steps between two evictions while decoding; the budget is kept by evicting that many ahead.
         recall: Which decoding steps attend to the cold tier too, where all tokens lie as int8 codes in host memory:
-            "off" (no cold tier), "gated" (the unsure ones), "random" (as many, chosen at random), "always". Default:
-            "gated" for confkv+recall, "off" otherwise.
-        recall_share: Share of decoding steps that "gated" and "random" aim for, 0 to 1.
-        recall_again: Whether a caller that can should compute an unsure step again with the cold tier open; if not,
-            it is open for the next step.
+            "off" (no cold tier), "gated" (the unsure ones), "steady" (at even distances), "random", "always".
+            Default: "gated" for confkv+recall, "off" otherwise.
+        recall_share: Share of decoding steps that "gated", "steady" and "random" aim for, 0 to 1.
+        recall_again: With "gated": whether a caller that can should compute an unsure step again with the cold tier
+            open; if not, it is open for the next step.
         promote: Most tokens per layer and KV head that one recall brings back to the hot tiers.
         grace: Newest tokens after the window that rank at least as the average token.
         segments: Whether ranks follow what the session says of its tokens (see `ConfKVCache.segment`). Default: yes

@@ -22,7 +22,7 @@ class RecallGate:
 
     Args:
         config: `recall_share` is used.
-        mode: "off", "gated", "random" or "always"; chance is seeded alike in every cache.
+        mode: "off", "gated", "steady" (at even distances), "random" or "always"; chance is seeded alike in every cache.
     """
 
     def __init__(self, config: CacheConfig, mode: str) -> None:
@@ -37,6 +37,10 @@ class RecallGate:
             return [False] * len(confidence)
         if self.mode == "always":
             return [True] * len(confidence)
+        if self.mode == "steady":
+            self.steps += 1
+            due = int(self.steps * self.share) > int((self.steps - 1) * self.share)
+            return [due] * len(confidence)
         if self.mode == "random":
             return [self._chance.random() < self.share for _ in confidence]
         if len(self.thresholds) != len(confidence):

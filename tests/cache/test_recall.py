@@ -10,7 +10,7 @@ from helpers import new_cache, stored_positions
 from tiny import TEXT, left_padded, make_prompt
 from transformers import AutoModelForCausalLM, LlamaConfig
 
-from confkv_agents.cache import CacheConfig, ConfKVCache, attach, load_cache, save_cache
+from confkv_agents.cache import CacheConfig, ConfKVCache, Trace, attach, load_cache, save_cache
 from confkv_agents.cache.cold import SEGMENT, Cold
 from confkv_agents.cache.gate import RecallGate
 from confkv_agents.cache.quantize import decode_keys
@@ -23,7 +23,8 @@ TIGHT = {
     "sinks": 2,
     "chunk": 16,
     "evict_every": 3,
-    "recall": "always",
+    "recall": "gated",
+    "recall_share": 1.0,
     "promote": 4,
     "span": 3,
 }
@@ -160,7 +161,7 @@ def test_a_step_taken_back_and_fed_again_leaves_no_trace(model):
 
 def test_recall_keeps_the_hot_bytes_where_they_were(model):
     ids = make_prompt("llama", 400).ids
-    plain, recalling = (new_cache(model, **{**TIGHT, "recall": mode}) for mode in ("off", "always"))
+    plain, recalling = (new_cache(model, **{**TIGHT, "recall": mode}) for mode in ("off", "gated"))
     for cache in (plain, recalling):
         read(model, cache, ids[:, :300])
         for place in range(300, 400):
@@ -297,8 +298,27 @@ def test_gate_modes():
     config = CacheConfig(policy="confkv+recall", recall_share=0.3)
     assert RecallGate(config, "off").decide([0.0]) == [False]
     assert RecallGate(config, "always").decide([1.0, 0.0]) == [True, True]
+    steady = RecallGate(CacheConfig(policy="confkv+recall", recall_share=0.4), "steady")
+    assert [steady.decide([0.5, 0.5]) for _ in range(10)] == [[step in (3, 5, 8, 10)] * 2 for step in range(1, 11)]
+
     runs = [[RecallGate(config, "random").decide([0.5] * 1000)] for _ in range(2)]
     assert runs[0] == runs[1] and abs(sum(runs[0][0]) / 1000 - 0.3) < 0.05
+
+
+@pytest.mark.parametrize("mode", ["steady", "random", "always"])
+def test_steps_that_confidence_does_not_choose_look_at_once_and_are_computed_once(mode, model):
+    ids = make_prompt("llama", 60).ids
+    cache = new_cache(model, **{**TIGHT, "recall": mode, "recall_share": 0.5})
+    read(model, cache, ids[:, :40])
+    cache.trace = Trace()
+    due = []
+    for at in range(40, 56):
+        assert not cache.should_recall([0.0])
+        cache.observe_confidence([0.0])
+        due.append(cache.recalled_steps - sum(due))
+        model(input_ids=ids[:, at : at + 1], cache=cache)
+    assert [record.recalled for record in cache.trace.records] == [bool(each) for each in due]
+    assert sum(due) == {"steady": 8, "always": 16}.get(mode, sum(due)) > 0
 
 
 def test_the_gate_goes_on_where_it_was_saved():
@@ -316,7 +336,7 @@ def test_the_gate_goes_on_where_it_was_saved():
     [
         ({"policy": "window", "recall": "always"}, "use policy confkv"),
         ({"policy": "confkv+recall", "int8_share": 0.0}, "int8_share above 0"),
-        ({"policy": "confkv+recall", "recall": "sometimes"}, "off, gated, random, always"),
+        ({"policy": "confkv+recall", "recall": "sometimes"}, "off, gated, steady, random, always"),
         ({"policy": "confkv+recall", "recall_share": 1.5}, "recall_share"),
         ({"policy": "confkv+recall", "promote": 0}, "promote"),
     ],

@@ -16,7 +16,15 @@ from confkv_agents.cache import ConfKVCache, Trace
 from confkv_agents.cache.together import Together, rows_are_independent
 from confkv_agents.errors import CacheStateError
 
-RECALL = {**TIGHT, "policy": "confkv+recall", "budget": 24, "recall": "always", "promote": 4, "span": 3}
+RECALL = {
+    **TIGHT,
+    "policy": "confkv+recall",
+    "budget": 24,
+    "recall": "gated",
+    "recall_share": 1.0,
+    "promote": 4,
+    "span": 3,
+}
 ROWS = (  # configuration and length of the prompt
     ({"policy": "confkv", **TIGHT}, 40),
     ({"policy": "full", "chunk": 16}, 7),
@@ -88,7 +96,7 @@ def assert_alike(cache: ConfKVCache, other: ConfKVCache) -> None:
             assert torch.equal(tensor, others[name]), name
     assert values.pop("smoothed") == pytest.approx(other_values.pop("smoothed"), abs=1e-5)
     assert values.pop("means") == pytest.approx(other_values.pop("means"), abs=1e-3)
-    values.pop("gate"), other_values.pop("gate")
+    values.pop("recalls"), other_values.pop("recalls")
     assert values == other_values
     assert isinstance(cache.trace, Trace) and isinstance(other.trace, Trace)
     assert len(cache.trace.records) == len(other.trace.records)

@@ -113,7 +113,7 @@ def test_each_record_holds_the_figures_of_its_step(llama: PreTrainedModel):
 
 def test_recalled_steps_are_marked_whether_computed_again_or_not(llama: PreTrainedModel):
     for again in (False, True):
-        cache = new_cache(llama, policy="confkv+recall", recall="always", recall_again=again)
+        cache = new_cache(llama, policy="confkv+recall", recall="gated", recall_share=1.0, recall_again=again)
         cache.trace = trace = Trace()
         play(llama, cache, turns=1, decode=0)
         for _ in range(6):

@@ -32,8 +32,8 @@ def ask(text: str, cache: CacheConfig = FULL, max_tokens: int = 12, **options: A
 
 MIXED = (
     ask("1 " + LINE * 4, CacheConfig(policy="confkv", **TIGHT), 20),
-    ask("2", stop=("Q", "z"), max_tokens=30),
-    ask("3 " + LINE * 5, CacheConfig(policy="confkv+recall", recall="always", **TIGHT), logprobs=True),
+    ask("2", stop=("Q", "z"), max_tokens=30, logprobs=True),
+    ask("3 " + LINE * 5, CacheConfig(policy="confkv+recall", recall="gated", recall_share=1.0, **TIGHT), logprobs=True),
     ask("4 " + LINE, CacheConfig(policy="window", **TIGHT), 5, trace=True),
     ask("5 " + LINE * 3, CacheConfig(policy="h2o", **TIGHT), 12, sampling=SamplingConfig(temperature=0.8, seed=3)),
     ask("6 " + LINE * 2, CacheConfig(policy="snapkv", **TIGHT), 16, schema=OBJECT),

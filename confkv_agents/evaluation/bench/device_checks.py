@@ -363,7 +363,7 @@ def cold_tier_recalls(rig: Rig) -> Found:
 
     def run(*, patient: bool) -> tuple[torch.Tensor, float, float, ConfKVCache]:
         tight = {"budget": 24, "window": 6, "sinks": 2, "chunk": 16, "evict_every": 3, "promote": 4, "span": 3}
-        cache = rig.cache(model, policy="confkv+recall", recall="always", **tight)
+        cache = rig.cache(model, policy="confkv+recall", recall="gated", recall_share=1.0, **tight)
         for part in ids[:, :120].split(16, 1):
             model(input_ids=part, cache=cache)
         found, without, recalled = [], 0.0, 0.0
@@ -371,7 +371,7 @@ def cold_tier_recalls(rig: Rig) -> Found:
             token = ids[:, place : place + 1]
             plain = model(input_ids=token, cache=cache).logits[0, -1]
             if not cache.should_recall([0.0]):
-                raise RuntimeError("recall=always did not recall")
+                raise RuntimeError("an unsure step did not recall")
             with cache.recalling():
                 again = model(input_ids=token, cache=cache).logits[0, -1]
             cache.observe_confidence([0.5])
