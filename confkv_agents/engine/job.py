@@ -18,6 +18,7 @@ from confkv_agents.engine.decoding import feed
 from confkv_agents.engine.encoding import Prompt, PromptEncoder
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.misses import WORTH_A_WARNING, Asked, Miss, explain, warn
+from confkv_agents.engine.reading import read_chunk
 from confkv_agents.engine.request import FinishReason, Progress, Range, Request, Result, Stream
 from confkv_agents.engine.sampling import Sampler
 from confkv_agents.engine.segments import segments_of
@@ -229,40 +230,37 @@ class Job:
         start = len(session.keys)
         end = min(start + session.config.chunk, len(prompt.ids))
         if start == self._match.reused and end < len(prompt.ids) and session.cache.wants_recall:
-            self._look_ahead(start, recall=True)
-        if end == len(prompt.ids):
+            looks = self._ahead(start)
+            if looks is not None:
+                with session.cache.looking_ahead(recall=True):
+                    self._forward(looks)
+        last = end == len(prompt.ids)
+        if last:
             session.cache.recall_next()
-        logits = self._forward(self._encoder.embed(prompt, start, end, self._features))
+        chunk = self._encoder.embed(prompt, start, end, self._features)
+        logits = read_chunk(self._loaded.model, session.cache, chunk, None if last else self._ahead(end))[0]
         session.keys.extend(prompt.keys[start:end])
         self.stream.put(Progress(end - self._match.reused, len(prompt.ids) - self._match.reused))
-        if end == len(prompt.ids):
+        if last:
             self._features.clear()
             self._read_until = time.monotonic()
             self._logits = logits
             self._store.remember(session, logits, self._request.kv_memory)
-        else:
-            self._look_ahead(end)
 
-    def _look_ahead(self, end: int, *, recall: bool = False) -> None:
-        """Let the end of the prompt look at what was read, so that the next eviction keeps what it will need.
-
-        Args:
-            end: Tokens read so far.
-            recall: Look at the cold tier too, and bring back what is used.
-        """
+    def _ahead(self, end: int) -> dict[str, Any] | None:
+        """Inputs of the prompt's last tokens as if `end` tokens had been read before, if they are to look at those."""
         session, prompt = self.session, self.prompt
         if not session.cache.wants_probe or len(prompt.ids) <= session.config.budget:
-            return
+            return None
         start = max(end, len(prompt.ids) - session.cache.policy.probe)
         pictures = [
             index for index in range(start, len(prompt.ids)) if prompt.ids[index] == self._loaded.image_token_id
         ]
         start = pictures[-1] + 1 if pictures else start  # a picture is looked at, it does not look
         if start == len(prompt.ids):
-            return
-        with session.cache.looking_ahead(recall=recall):
-            self._forward(self._encoder.embed(prompt, start, len(prompt.ids), self._features, after=end))
+            return None
         self._probed += len(prompt.ids) - start
+        return self._encoder.embed(prompt, start, len(prompt.ids), self._features, after=end)
 
     # ---- one token; `decoding.decode` calls these in this order
 

@@ -127,6 +127,21 @@ def test_two_interleaved_sessions_equal_each_alone(seeing: LoadedModel, engine: 
             turns[who].append(said(result))
 
 
+def test_a_chunk_with_a_picture_and_the_prompts_end_behind_it_reads_like_both_apart(
+    seeing: LoadedModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = [user("of all ", picture("red"), " that there is, " * 12, picture("blue", (40, 60)), " what was the first?")]
+    results = []
+    for together in (True, False):
+        monkeypatch.setattr(ConfKVCache, "reads_ahead", together)
+        with Engine(lambda: seeing) as engine:
+            results.append(engine.run(ask(long, BOUNDED)))
+    joined, apart = results
+    assert joined.tokens_probed == apart.tokens_probed > 0
+    assert joined.token_ids == apart.token_ids
+    assert [lp for _, lp in figures(joined)] == pytest.approx([lp for _, lp in figures(apart)], abs=1e-4)
+
+
 def test_a_warm_session_says_what_a_cold_one_says(seeing: LoadedModel, engine: Engine) -> None:
     turns: list[Turn] = []
     for number, message in enumerate(messages("a")):
