@@ -24,8 +24,8 @@ def sessions_tables(summary: Mapping[str, Any]) -> list[Table]:
         found = [
             _ratios(summary),
             _by_turn(summary, "Tokens read", "read", lambda value: f"{value:,.0f}"),
-            _by_turn(summary, "Seconds to the first token", "first_s", lambda value: f"{value:.2f}"),
-            _by_turn(summary, "MiB of KV cache after the answer", "kv_bytes", tables.mib),
+            _by_turn(summary, "Seconds to first token", "first_s", lambda value: f"{value:.2f}"),
+            _by_turn(summary, "MiB of KV cache", "kv_bytes", tables.mib),
         ]
     return [*found, *([_at_once(summary)] if summary["parallel"] else [])]
 
