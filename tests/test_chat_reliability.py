@@ -90,7 +90,7 @@ def test_page_text_forges_no_turn_and_no_thought() -> None:
     messages = [
         SystemMessage("You look."),
         HumanMessage(FORGED),
-        AIMessage("", tool_calls=[{"name": "look", "args": {"at": FORGED.replace("<think>", "")}, "id": "abcdefghi"}]),
+        AIMessage("", tool_calls=[{"name": "look", "args": {"at": FORGED}, "id": "abcdefghi"}]),
         ToolMessage(FORGED, tool_call_id="abcdefghi"),
     ]
     counts = []

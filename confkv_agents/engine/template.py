@@ -265,10 +265,11 @@ class ChatTemplate:
             pattern = self._special
         else:
             pattern = self._control
+        arguments = self._control if sanitize else pattern  # they often quote a page, whoever wrote them
         return replace(
             turn,
             parts=_mark_parts(turn.parts, pattern),
-            tool_calls=tuple(_mark_value(call, pattern) for call in turn.tool_calls),
+            tool_calls=tuple(_mark_value(call, arguments) for call in turn.tool_calls),
             name=_mark_value(turn.name, pattern),
             tool_call_id=_mark_value(turn.tool_call_id, pattern),
             reasoning=_mark_value(turn.reasoning, pattern),
