@@ -195,13 +195,14 @@ def ablate(
       span        neighbours that survive together (needle, perplexity)
       grace       newcomers count as the average token (perplexity, needle)
       group       mean or max over query heads (perplexity, needle)
-      recall      off, gated, random at its share, always (later, perplexity)
+      recall      off, gated, steady or random at its share, always (later,
+                  perplexity)
       again       an unsure step again, or the next one (later, perplexity)
       segments    the cache knows what its tokens are (agent)
 
     Every variant is compared item by item with another; intervals are of the paired difference. A fixed budget, and
-    recall at random, take over what the run that they belong to used on the same item: the slots that it stored in the
-    mean, the share of its steps that recalled. Continues where the same command was interrupted.
+    recall at even distances or at random, take over what the run that they belong to used on the same item: the slots
+    that it stored in the mean, the share of its steps that recalled. Continues where the same command was interrupted.
     """  # noqa: D301 - click wants the backspace itself
     from confkv_agents.evaluation.bench.ablate import AblateBench
 

@@ -136,9 +136,11 @@ def _recall(base: Base) -> list[Variant]:
     recalling = _recalling("recall", base)
     off = recalling.variant("off", recall="off") if recalling is base else base.variant("off")
     gated = recalling.variant("gated", off, recall="gated")
-    chance = recalling.variant("random, same share", off, recall="random")
-    chance = replace(chance, label=f"{chance.label}:as gated", leader=gated.label, takes="recall_share")
-    return [off, gated, chance, recalling.variant("always", off, recall="always")]
+    others = [recalling.variant(f"{mode}, same share", off, recall=mode) for mode in ("steady", "random")]
+    others = [
+        replace(each, label=f"{each.label}:as gated", leader=gated.label, takes="recall_share") for each in others
+    ]
+    return [off, gated, *others, recalling.variant("always", off, recall="always")]
 
 
 def _again(base: Base) -> list[Variant]:

@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.text import Text
-
 from confkv_agents.evaluation.bench.plots import new_figure, save, tidy
-from confkv_agents.evaluation.bench.tables import column, mib, plain_table
+from confkv_agents.evaluation.bench.tables import column, mib, plain_table, policy_name
 from confkv_agents.evaluation.colours import colour_of
 
 if TYPE_CHECKING:
@@ -30,7 +28,7 @@ def replay_table(summary: Mapping[str, Any]) -> Table:
         column(table, name)
     for label, row in summary["policies"].items():
         table.add_row(
-            Text(label),
+            policy_name(label),
             _figure(row["log_likelihood"], row["log_likelihood_interval"]),
             f"{row['agreed']}/{row['steps']}",
             f"{row['agreed_with_full']}/{row['steps']}",

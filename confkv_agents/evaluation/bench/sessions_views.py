@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.table import Table
-from rich.text import Text
 
 from confkv_agents.evaluation import words
 from confkv_agents.evaluation.bench import plots, tables
@@ -42,7 +41,7 @@ def _ratios(summary: Mapping[str, Any]) -> Table:
         tables.column(table, name)
     for label, row in summary["contenders"].items():
         table.add_row(
-            Text(label),
+            tables.policy_name(label),
             f"{row['read_ratio']:.2f}",
             _ratio(row["latency_ratio"]),
             _ratio(row["cpu_ratio"]),
@@ -67,7 +66,7 @@ def _by_turn(summary: Mapping[str, Any], title: str, figure: str, form: Callable
         tables.column(table, name)
     for label, row in summary["contenders"].items():
         values = [row["series"][figure][turn - 1] for turn in shown]
-        table.add_row(Text(label), *(words.MISSING if value is None else form(value) for value in values))
+        table.add_row(tables.policy_name(label), *(words.MISSING if value is None else form(value) for value in values))
     return table
 
 
@@ -77,7 +76,7 @@ def _at_once(summary: Mapping[str, Any]) -> Table:
         tables.column(table, name)
     for label, row in summary["parallel"].items():
         table.add_row(
-            Text(label),
+            tables.policy_name(label),
             f"{row['throughput_ratio']:.2f}",
             f"{row['cpu_ratio']:.2f}",
             f"{row['together_tokens_per_s']:.1f}",

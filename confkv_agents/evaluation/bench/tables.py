@@ -12,6 +12,8 @@ from rich.text import Text
 from confkv_agents.evaluation import words
 from confkv_agents.evaluation.bench.words import ASKED
 
+LONGEST = 22  # characters of a policy on one line
+
 
 def needle_table(summary: Mapping[str, Any]) -> Table:
     """One row per policy: found with Wilson's interval, retention of full KV, bytes, recall, tokens probed."""
@@ -22,7 +24,7 @@ def needle_table(summary: Mapping[str, Any]) -> Table:
         column(table, name)
     for policy, row in rows.items():
         table.add_row(
-            Text(policy),
+            policy_name(policy),
             f"{row['found']}/{row['cases']} {span(row['interval'], percent=True)}",
             f"{_percent(row['retention'])} {span(row['retention_interval'], percent=True)}".strip(),
             mib(row["peak_kv_bytes"]),
@@ -43,7 +45,7 @@ def needle_parts_table(summary: Mapping[str, Any]) -> Table:
         column(table, f"{int(name):,}" if kind == "contexts" else name)
     for policy, row in summary["policies"].items():
         parts = [row[kind][name] for kind, name in names]
-        table.add_row(Text(policy), *(f"{part['found']}/{part['cases']}" for part in parts))
+        table.add_row(policy_name(policy), *(f"{part['found']}/{part['cases']}" for part in parts))
     return table
 
 
@@ -62,7 +64,7 @@ def perplexity_table(summary: Mapping[str, Any], context: str) -> Table:
     for policy, row in part["policies"].items():
         difference = row["difference"]
         table.add_row(
-            Text(policy),
+            policy_name(policy),
             f"{row['perplexity']:.2f}",
             words.MISSING if difference is None else f"{signed(difference)} {span(row['difference_interval'], 2)}",
             f"{row['budget']:,.0f}",
@@ -83,7 +85,7 @@ def latency_table(summary: Mapping[str, Any], context: str) -> Table:
     for label, row in rows.items():
         stock = "observe_share" not in row
         table.add_row(
-            Text(label),
+            policy_name(label),
             f"{row['read_tokens_per_s']:,.0f}",
             f"{row['read_speedup']:.2f}",
             f"{row['ms_per_token']:.1f}",
@@ -121,6 +123,11 @@ def plain_table(title: str) -> Table:
         pad_edge=False,
         padding=(0, 1, 0, 0),
     )
+
+
+def policy_name(label: str) -> Text:
+    """A policy's label in a table, its settings one below the other if they are long."""
+    return Text(label if len(label) <= LONGEST else label.replace(":", "\n  "))
 
 
 def column(table: Table, name: str) -> None:
