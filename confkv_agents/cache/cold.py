@@ -1,4 +1,4 @@
-"""The cold tier: every token fed so far as int8 codes in host memory, for the steps that are unsure.
+"""The cold tier: every token fed so far as int8 codes in host memory, for the steps that look there.
 
 It is a mirror: tokens are coded once, in order of position, before they can be evicted from the hot tiers. Evicting
 a token is then forgetting its hot copy, bringing it back is copying its codes, and what a recall may look at is

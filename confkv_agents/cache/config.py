@@ -46,7 +46,7 @@ class CacheConfig:
         evict_every: Steps between two evictions while decoding; the budget is kept by evicting that many ahead.
         recall: Which decoding steps attend to the cold tier too, where all tokens lie as int8 codes in host memory:
             "off" (no cold tier), "gated" (the unsure ones), "steady" (at even distances), "random", "always".
-            Default: "gated" for confkv+recall, "off" otherwise.
+            Default: "steady" for confkv+recall, "off" otherwise.
         recall_share: Share of decoding steps that "gated", "steady" and "random" aim for, 0 to 1.
         recall_again: With "gated": whether a caller that can should compute an unsure step again with the cold tier
             open; if not, it is open for the next step.

@@ -1,6 +1,6 @@
 """CONF-KV: confidence-driven budget, age-corrected attention mass with recency, an int8 tier (arXiv 2605.24786).
 
-`confkv+recall` adds to it a cold tier that unsure steps look at.
+`confkv+recall` adds to it a cold tier that some steps look at.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class ConfKV(Policy):
 
 
 class ConfKVRecall(ConfKV):
-    """What was evicted stays in host memory, and steps that are unsure look there too."""
+    """What was evicted stays in host memory, and a share of the steps looks there too."""
 
     name = "confkv+recall"
-    default_recall: ClassVar[RecallMode] = "gated"
+    default_recall: ClassVar[RecallMode] = "steady"

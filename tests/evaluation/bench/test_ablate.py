@@ -170,7 +170,7 @@ def test_recall_at_random_takes_the_share_that_the_gate_had_on_the_item(tmp_path
     folder, shown = run(ablation(tmp_path, "recall", measures=("perplexity",)), sure_at_times(tiny_llama()))
     rows = {row["key"]: row for row in read_json_lines(folder / "items.jsonl")}
     for text in ("0.txt", "1.txt"):
-        gated = rows[f"perplexity 400 {text} confkv+recall"]
+        gated = rows[f"perplexity 400 {text} confkv+recall:recall=gated"]
         chance = rows[f"perplexity 400 {text} confkv+recall:recall=random:as gated"]
         always = rows[f"perplexity 400 {text} confkv+recall:recall=always"]
         assert 0 < gated["recalled"] < gated["steps"] == always["recalled"] == always["steps"]
