@@ -26,7 +26,7 @@ from confkv_agents.cache.segments import SegmentKind, Segments
 from confkv_agents.cache.trace import TraceSink
 from confkv_agents.cache.tracing import StepTracer
 from confkv_agents.cache.usage import CacheUsage, held_bytes, token_bytes
-from confkv_agents.errors import CacheStateError, UnsupportedModelError
+from confkv_agents.errors import CacheStateError, ConfigError, UnsupportedModelError
 
 
 class ConfKVCache(Cache):
@@ -38,6 +38,7 @@ class ConfKVCache(Cache):
 
     Raises:
         UnsupportedModelError: If a layer is neither full nor sliding attention.
+        ConfigError: If `config` is something else.
 
     Attributes:
         trace: Set to a `Trace`, it is told of every step from then on; None costs nothing.
@@ -55,6 +56,8 @@ class ConfKVCache(Cache):
     """
 
     def __init__(self, model_config: PreTrainedConfig, config: CacheConfig | None = None) -> None:
+        if config is not None and not isinstance(config, CacheConfig):
+            raise ConfigError(f"a cache wants a CacheConfig, not {config!r}; pass CacheConfig(budget=512) or the like")
         self.config = config or CacheConfig()
         self.policy = POLICIES[self.config.policy](self.config)
         text = model_config.get_text_config(decoder=True)
@@ -101,6 +104,11 @@ class ConfKVCache(Cache):
             return
         if length < 1:
             raise CacheStateError(f"{self._ahead} tokens were to look ahead behind a chunk, but no more were fed")
+        if self._banks and keys.shape[0] != self.rows:
+            raise CacheStateError(
+                f"the cache holds {self.rows} rows, but {keys.shape[0]} were fed; use a cache of its own for another "
+                "batch, or select_rows"
+            )
         if layer.index == self._full[0]:
             if self._waiting:
                 raise CacheStateError(
@@ -339,10 +347,17 @@ class ConfKVCache(Cache):
         Returns:
             Smoothed confidence of each row. This is the step's one transfer from the device.
         """
+        if logits.dim() != 2:
+            raise CacheStateError(f"logits of shape {list(logits.shape)} were observed; pass one step's, `[rows, V]`")
         return self.observe_confidence(confidence(logits, self.config.confidence).tolist())
 
     def observe_confidence(self, values: Sequence[float]) -> list[float]:
         """Like `observe`, for a caller that brings raw confidence to the host together with the sampled token."""
+        if not all(0.0 <= value <= 1.0 for value in values):
+            raise CacheStateError(
+                f"confidence {list(values)} is no number from 0 to 1: the model's logits overflowed or are not "
+                "numbers; load it in bfloat16 or float32"
+            )
         self._confidence = self._smoother.update(values)
         self._schedule.follow(self._confidence)
         self._recalls.observed(values, self._mirrored)

@@ -90,7 +90,7 @@ class CacheConfig:
         """Refuse values that no policy could honour."""
         from confkv_agents.cache.policies import POLICIES
 
-        if self.policy not in POLICIES:
+        if not isinstance(self.policy, str) or self.policy not in POLICIES:
             raise ConfigError(f"policy {self.policy!r} is unknown; choose one of {', '.join(sorted(POLICIES))}")
         self._at_least("budget", self.budget, 1)
         self._at_least("sinks", self.sinks, 0)
@@ -111,13 +111,18 @@ class CacheConfig:
         self._within("own_share", self.own_share, 0.0, 1.0)
         self._within("smoothing", self.smoothing, 0.0, 0.999)
         self._within("decay", self.decay, 1e-3, 1.0)
-        if self.confidence not in MEASURES:
+        if not isinstance(self.confidence, str) or self.confidence not in MEASURES:
             raise ConfigError(f"confidence {self.confidence!r} is unknown; choose one of {', '.join(MEASURES)}")
         if self.recall is not None and self.recall not in RECALL_MODES:
             raise ConfigError(f"recall {self.recall!r} is unknown; choose one of {', '.join(RECALL_MODES)}")
         if self.group not in ("mean", "max"):
             raise ConfigError(f"group {self.group!r} is unknown; choose mean or max")
-        if self.span is not None and (self.span < 1 or self.span % 2 == 0):
+        for name in ("recall_again", "segments"):
+            value = getattr(self, name)
+            if not isinstance(value, bool) and (value is not None or name == "recall_again"):
+                raise ConfigError(f"{name} is {value!r}; pass True or False")
+        self._at_least("span", self.span, 1)
+        if self.span is not None and self.span % 2 == 0:
             raise ConfigError(f"span is {self.span}; pass an odd number of tokens such as 1, 7 or 21")
         policy = POLICIES[self.policy](self)
         if policy.bounded:
@@ -148,5 +153,6 @@ class CacheConfig:
 
     @staticmethod
     def _within(name: str, value: float | None, low: float, high: float) -> None:
-        if value is not None and not (isinstance(value, int | float) and low <= value <= high):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if value is not None and not (number and low <= value <= high):
             raise ConfigError(f"{name} is {value!r}; pass a number from {low:g} to {high:g}")

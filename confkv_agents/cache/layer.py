@@ -106,7 +106,16 @@ class ConfKVLayer(CacheLayerMixin):
         return self.cache.seen
 
     def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        """Masks are over logical positions; our attention maps them to what is stored."""
+        """Masks are over logical positions; our attention maps them to what is stored.
+
+        Raises:
+            CacheStateError: If there are no new tokens, as when `generate` is given fewer than the cache has read.
+        """
+        if query_length < 1:
+            raise CacheStateError(
+                f"no new token was fed: the cache has read {self.cache.seen}, and `generate` takes that many off "
+                "the front of its input; pass the whole conversation with something new at its end, or a new cache"
+            )
         return self.cache.seen + query_length, 0
 
     def get_max_length(self) -> int:

@@ -53,6 +53,16 @@ def test_every_option_has_a_value_that_is_refused():
     assert known - set(BAD) <= SWITCHES, "a new option needs its bounds, and a line above"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("span", 3.0), ("span", "7"), ("policy", []), ("confidence", {}), ("recall", []), ("segments", "yes"),
+     ("recall_again", 1), ("int8_share", True), ("budget", True), ("pyramid", "0")],
+)  # fmt: skip
+def test_a_value_of_another_type_is_refused_by_name(name, value):
+    with pytest.raises(ConfigError, match=rf"^{name} (is )?"):
+        CacheConfig(**{name: value})
+
+
 @pytest.mark.parametrize("policy", sorted(set(POLICIES) - {"full"}))
 def test_the_smallest_budget_that_is_said_to_do_does(policy):
     with pytest.raises(ConfigError, match=r"pass budget=\d+ or more") as caught:

@@ -154,3 +154,28 @@ def test_reading_the_prompt_in_transformers_chunks_stays_in_budget(policy, famil
     assert cache.get_seq_length() == 90 + 11
     wide = [generate(model, new_cache(model, policy=policy, **WIDE), ids, **o) for o in ({}, {"prefill_chunk_size": 6})]
     assert difference(*wide) < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("rows", "length", "told"), [(1, 5, "no new token was fed"), (1, 0, "no new token"), (2, 40, "holds 1 rows, but 2")]
+)
+def test_input_that_does_not_go_on_from_the_cache_is_refused_and_breaks_nothing(rows, length, told, family, model):
+    prompt = make_prompt("llama", 20).ids
+    cache = new_cache(model, policy="confkv", **WIDE)
+    generate(model, cache, prompt, tokens=3)
+    seen = cache.get_seq_length()
+    other = make_prompt("llama", 40, seed=3).ids[:, :length].repeat(rows, 1)
+    with pytest.raises(CacheStateError, match=told):
+        generate(model, cache, other, tokens=3)
+    assert cache.get_seq_length() == seen
+    model(input_ids=prompt[:, :4], cache=cache)
+    assert cache.get_seq_length() == seen + 4
+
+
+def test_logits_that_are_not_numbers_are_refused(family, model):
+    cache = new_cache(model, policy="confkv", **WIDE)
+    model(input_ids=make_prompt("llama", 20).ids, cache=cache)
+    with pytest.raises(CacheStateError, match="load it in bfloat16 or float32"):
+        cache.observe(torch.full((1, VOCABULARY), float("nan")))
+    with pytest.raises(CacheStateError, match="pass one step's"):
+        cache.observe(torch.zeros(1, 1, VOCABULARY))
