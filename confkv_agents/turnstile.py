@@ -53,6 +53,24 @@ class Turnstile:
                     self._passed.add(call)
                 self._changed.notify_all()
 
+    def others_follow(self, order: Sequence[str], call: str | None, *, wait: bool = True) -> bool:
+        """Whether a later call of the same answer is here and has yet to pass; ask while holding the turnstile.
+
+        Args:
+            order: As for `passing`.
+            call: As for `passing`.
+            wait: Give later calls time to arrive, as long as `patience` allows; False where they come one by one.
+        """
+        if call not in order:
+            return False
+        later = set(order[order.index(call) + 1 :])
+        with self._changed:
+            if wait:
+                self._changed.wait_for(
+                    lambda: not later - self._passed or bool(later & self._arrived - self._passed), self._patience
+                )
+            return bool(later & self._arrived - self._passed)
+
     def _await_turn(self, key: tuple[str, ...], call: str | None) -> bool:
         if call is not None and key:
             self._arrived.add(call)

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 
 from langchain.tools import ToolRuntime
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 
 from confkv_agents.errors import ConfigError
@@ -167,7 +167,8 @@ class _Driver:
                 result, read = self._env.refuse(error), False
             else:
                 result, read = self._env.step(action, self._seen), True
-            self._end(over=result.done)
+            # LangChain asks after each call: all but an answer's last one leave it to those that follow
+            self._end(over=result.done or turnstile.others_follow(order, call, wait=not _one_by_one(runtime)))
         blocks = self._blocks(result, read)
         if result.error is not None:
             raise _Refused(blocks)
@@ -178,14 +179,18 @@ class _Driver:
         state = getattr(runtime, "state", None)
         messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", state)
         names = {tool.name for tool in self.tools}
+        answered = set()  # by somebody else, such as a person who refused the call
         for message in reversed(messages if isinstance(messages, list) else []):
+            if isinstance(message, ToolMessage):
+                answered.add(message.tool_call_id)
             if isinstance(message, AIMessage):
-                ids = [str(call["id"]) for call in message.tool_calls if call["name"] in names]
+                wanted = [call for call in message.tool_calls if call["name"] in names]
+                ids = [str(call["id"]) for call in wanted if call["id"] not in answered]
                 return ids, runtime.tool_call_id
         return [], None
 
     def _end(self, *, over: bool) -> None:
-        """Let the agent's loop end when the episode is over: it looks at this after each round of calls."""
+        """Let the agent's loop end when the episode is over: it looks at this after each call."""
         for tool in self.tools:
             tool.return_direct = over or tool.name in _ENDING
 
@@ -196,6 +201,10 @@ class _Driver:
         if not read:  # the page is as it was
             return [_text(f"Outcome: {seen.outcome}")]
         return [_text(seen.text), *_picture(seen, self._pictures)]
+
+
+def _one_by_one(runtime: Any) -> bool:
+    return (getattr(runtime, "config", None) or {}).get("max_concurrency") == 1
 
 
 def _blocks_of(error: ToolException) -> Any:

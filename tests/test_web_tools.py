@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import wrap_tool_call
+from langchain.agents.middleware import after_model, wrap_tool_call
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -230,6 +230,64 @@ def test_the_loop_ends_with_the_episode_whatever_ended_it(limit: int) -> None:
     if limit == 1:
         assert results(state)[1].status == "error"
         assert results(state)[1].text == "Nothing was done: the episode is over (max_steps)."
+
+
+SCROLL, STOP = ("scroll", {"direction": "down"}), ("stop", {"answer": "x"})
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize(
+    ("wanted", "limit", "done"),
+    [
+        ([STOP], 99, 1),
+        ([SCROLL, STOP], 99, 2),
+        ([STOP, SCROLL], 99, 1),
+        ([SCROLL, STOP, SCROLL], 99, 2),
+        ([SCROLL] * 9 + [STOP], 99, 10),  # more than there are threads
+        ([SCROLL, SCROLL, SCROLL], 2, 2),
+        ([SCROLL, SCROLL, SCROLL], 3, 3),
+    ],
+)
+async def test_no_model_call_follows_the_end_wherever_in_an_answer_it_is(
+    wanted: list[tuple[str, dict[str, Any]]], limit: int, done: int, asynchronous: bool
+) -> None:
+    pages = Pages(limit)
+    pages.reset(task())
+    # the first round goes on to the second; a third model call would find nothing to say
+    model = saying(calls(("hover", {"id": 1})), calls(*wanted, number=1))
+    pages.limit += 1
+    agent = create_agent(model, browser_tools(cast(WebEnv, pages)))
+    start: Any = {"messages": [HumanMessage("Go.")]}
+    state = await agent.ainvoke(start) if asynchronous else agent.invoke(start)
+    assert len(pages.done) == done + 1
+    ends = [message.text.splitlines()[-1] for message in results(state)]
+    assert ends[1 + done - 1] == f"The episode is over ({pages.stop_reason})."
+    over = f"Nothing was done: the episode is over ({pages.stop_reason})."
+    assert ends[1 + done :] == [over] * (len(wanted) - done)
+    assert len(ends) == len(wanted) + 1
+
+
+@pytest.mark.parametrize("concurrency", [None, 1, 2])
+def test_the_loop_goes_on_after_an_answer_that_does_not_end_the_episode(pages: Pages, concurrency: int | None) -> None:
+    model = saying(calls(SCROLL, SCROLL, SCROLL), calls(SCROLL, SCROLL, number=1), calls(STOP, number=2))
+    options: Any = {"max_concurrency": concurrency} if concurrency else {}
+    create_agent(model, browser_tools(cast(WebEnv, pages))).invoke({"messages": [HumanMessage("Go.")]}, options)
+    assert len(pages.done) == 6 and pages.stop_reason == "stop"
+
+
+def test_calls_that_were_answered_elsewhere_are_not_waited_for(pages: Pages) -> None:
+    """As a person's refusal is: its message is there before the tools run."""
+
+    @after_model
+    def refusing(state: Any, runtime: Any) -> Any:
+        wanted = state["messages"][-1].tool_calls
+        return {"messages": [ToolMessage("No.", tool_call_id=wanted[at]["id"]) for at in (0, 2) if len(wanted) == 3]}
+
+    model = saying(calls(SCROLL, FIVE[0], SCROLL), AIMessage("Done."))
+    agent = create_agent(model, browser_tools(cast(WebEnv, pages)), middleware=[refusing])
+    state = agent.invoke({"messages": [HumanMessage("Go.")]})
+    assert [action for action, _ in pages.done] == DONE[:1]
+    assert state["messages"][-1].text == "Done."
 
 
 def test_the_next_episode_runs_with_the_same_tools_and_even_the_same_calls(pages: Pages) -> None:
