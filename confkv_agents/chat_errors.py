@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from langchain_core import exceptions as langchain_errors
 
 from confkv_agents.errors import (
+    ConfigError,
     ConfKVError,
     ConstraintError,
     EngineTimeoutError,
@@ -38,6 +39,10 @@ class ChatTimeoutError(EngineTimeoutError, langchain_errors.ModelTimeoutError):
     """A call did not finish in time; also LangChain's `ModelTimeoutError`, which may be retried."""
 
 
+class ChatConfigError(ConfigError, langchain_errors.ModelInvalidRequestError):
+    """A call's option has an impossible value; also LangChain's `ModelInvalidRequestError`."""
+
+
 class ChatConstraintError(ConstraintError, langchain_errors.ModelInvalidRequestError):
     """An answer cannot be constrained as asked; also LangChain's `ModelInvalidRequestError`."""
 
@@ -59,6 +64,7 @@ _TRANSLATED: dict[type[ConfKVError], Callable[..., ConfKVError]] = {
     ModelNotFoundError: ChatModelNotFoundError,
     EngineTimeoutError: ChatTimeoutError,
     ConstraintError: ChatConstraintError,
+    ConfigError: ChatConfigError,
 }
 
 

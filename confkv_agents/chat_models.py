@@ -386,7 +386,8 @@ class ChatConfKV(EngineAccess, SessionAccess, ChatFields, BaseChatModel):
         max_tokens = kwargs.get("max_tokens", self.max_tokens)
         if max_tokens is not None:
             params["ls_max_tokens"] = max_tokens
-        stops = merged(self.stop, stop)
+        with langchain_errors_raised():
+            stops = merged(self.stop, stop)
         if stops:
             params["ls_stop"] = stops
         return params

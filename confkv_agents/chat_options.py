@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.runnables.config import RunnableConfig, ensure_config
 
+from confkv_agents.chat_fields import checked_field, shown
 from confkv_agents.chat_tools import response_schema, tool_use
+from confkv_agents.errors import ConfigError
 
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig
@@ -30,6 +32,7 @@ _OF_MODEL = {  # options that are fields of the chat model too
     "reasoning",
     "keep_thoughts",
 }
+_NEVER_NONE = {"temperature", "logprobs", "top_logprobs", "trace", "chat_template_kwargs", "keep_thoughts"}
 _OF_CALL = {"tools", "tool_choice", "parallel_tool_calls", "strict", "response_format", "grammar"}
 
 IDENTIFYING = (  # fields that change an answer
@@ -67,8 +70,7 @@ def build_request(
 
     Raises:
         TypeError: An unknown option.
-        ValueError: An option's value is impossible.
-        ConfigError: A sampling or cache setting is impossible.
+        ConfigError: An option's value is impossible.
     """
     from confkv_agents.engine.request import Request
     from confkv_agents.engine.sampling import SamplingConfig
@@ -89,13 +91,11 @@ def build_request(
         session=model._session_name(kwargs, thread_id_of(ensure_config())),
         kv_memory=model.kv_memory,
         timeout=options["timeout"],
-        logprobs=bool(options["logprobs"]),
-        top_logprobs=int(options["top_logprobs"] or 0),
+        logprobs=options["logprobs"],
+        top_logprobs=options["top_logprobs"],
         trace=bool(options["trace"]),
         trace_cache=options["trace"] == "cache",
-        template_vars=template_vars(
-            options["reasoning"], model.chat_template_kwargs, kwargs.get("chat_template_kwargs") or {}
-        ),
+        template_vars=template_vars(options["reasoning"], model.chat_template_kwargs, options["chat_template_kwargs"]),
         reasoning=options["reasoning"],
         keep_thoughts=options["keep_thoughts"],
         sanitize=model.sanitize_control_tokens,
@@ -111,26 +111,30 @@ def call_options(model: ChatConfKV, kwargs: dict[str, Any]) -> dict[str, Any]:
 
     Raises:
         TypeError: An unknown option.
-        ValueError: An option's value is impossible.
+        ConfigError: An option's value is impossible.
     """
     given = {name: value for name, value in kwargs.items() if name != "stream"}
     if given.pop("n", 1) not in (None, 1):
-        raise ValueError("ChatConfKV gives one answer per call; n must be 1")
+        raise ConfigError("ChatConfKV gives one answer per call; n must be 1")
     if given.pop("model", model.model) != model.model:
-        raise ValueError(f"this ChatConfKV has the weights of {model.model!r} only; make another one per model")
+        raise ConfigError(f"this ChatConfKV has the weights of {model.model!r} only; make another one per model")
     unknown = sorted(set(given) - _OF_MODEL - _OF_CALL)
     if unknown:
         raise TypeError(
             f"ChatConfKV does not know the call options {', '.join(unknown)}; it knows "
             f"{', '.join(sorted(_OF_MODEL | _OF_CALL))} and stop"
         )
-    options = {name: getattr(model, name) for name in _OF_MODEL} | dict.fromkeys(_OF_CALL) | given
-    if options["reasoning"] not in (None, True, False):
-        raise ValueError(f"reasoning must be True, False or None, got {options['reasoning']!r}")
-    for name in ("max_tokens", "timeout"):
-        if options[name] is not None and options[name] <= 0:
-            raise ValueError(f"{name} must be above 0, got {options[name]}")
-    return options
+    for name in _OF_MODEL & given.keys():
+        if given[name] is None and name in _NEVER_NONE:
+            del given[name]  # as if it were not given
+        else:
+            given[name] = checked_field(name, given[name])
+    for name in ("parallel_tool_calls", "strict"):
+        if not isinstance(given.get(name), bool | None):
+            raise ConfigError(f"{name} cannot be {shown(given[name])}: it must be True, False or None")
+    if not isinstance(given.get("grammar"), str | None):
+        raise ConfigError(f"grammar cannot be {shown(given['grammar'])}: it must be text")
+    return {name: getattr(model, name) for name in _OF_MODEL} | dict.fromkeys(_OF_CALL) | given
 
 
 def cache_config(model: ChatConfKV) -> CacheConfig:
@@ -151,9 +155,12 @@ def cache_config(model: ChatConfKV) -> CacheConfig:
 
 
 def merged(first: Sequence[str] | None, second: Sequence[str] | str | None) -> list[str]:
-    """Stop strings of the model and of a call, each once."""
-    more = [second] if isinstance(second, str) else list(second or ())
-    return list(dict.fromkeys([*(first or ()), *more]))
+    """Stop strings of the model and of a call, each once.
+
+    Raises:
+        ConfigError: The call's are no strings.
+    """
+    return list(dict.fromkeys([*(first or ()), *(checked_field("stop", second) or ())]))
 
 
 def template_vars(reasoning: bool | None, *given: Mapping[str, Any]) -> dict[str, Any]:

@@ -179,6 +179,74 @@ def test_call_options_override_fields_and_unknown_ones_are_refused(model: ChatCo
         model.invoke("Hi", temperature=-1.0)
 
 
+IMPOSSIBLE: list[tuple[str, Any]] = [
+    ("max_tokens", "abc"),
+    ("max_tokens", 1.5),
+    ("max_tokens", True),
+    ("max_tokens", 0),
+    ("timeout", "x"),
+    ("timeout", float("nan")),
+    ("timeout", -1),
+    ("temperature", "hot"),
+    ("temperature", float("inf")),
+    ("temperature", -1.0),
+    ("top_k", 1.5),
+    ("top_p", 2),
+    ("seed", "x"),
+    ("seed", 1.5),
+    ("seed", 2**70),
+    ("stop", [1]),
+    ("stop", 5),
+    ("stop", [None]),
+    ("chat_template_kwargs", 5),
+    ("top_logprobs", -1),
+    ("top_logprobs", "3"),
+    ("logprobs", "x"),
+    ("trace", "x"),
+    ("keep_thoughts", 5),
+    ("reasoning", "x"),
+]
+IMPOSSIBLE_CALLS: list[tuple[str, Any]] = [
+    ("tools", 5),
+    ("tools", [5]),
+    ("tools", "x"),
+    ("tool_choice", ["x"]),
+    ("parallel_tool_calls", "x"),
+    ("strict", "x"),
+    ("grammar", 5),
+    ("response_format", 5),
+    ("response_format", {"type": "json_object", "schema": "x"}),
+    ("response_format", {"type": "json_schema", "json_schema": 5}),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), IMPOSSIBLE + IMPOSSIBLE_CALLS)
+def test_an_impossible_call_option_is_named_with_its_value_before_anything_is_read(name: str, value: Any) -> None:
+    def load() -> Any:
+        raise AssertionError("the model was loaded")
+
+    with Engine(load, "never") as engine:
+        model = ChatConfKV(model="never", engine=engine)
+        with pytest.raises(ConfigError, match=name) as refused:
+            model.invoke("Hi", **{name: value})
+        with pytest.raises(ConfigError, match=name):
+            next(model.stream("Hi", **{name: value}))
+    shown = next(iter(value)) if isinstance(value, list) else value["type"] if isinstance(value, dict) else value
+    assert repr(shown) in str(refused.value)
+    assert isinstance(refused.value, langchain_errors.ModelInvalidRequestError)
+
+
+@pytest.mark.parametrize(("name", "value"), [*IMPOSSIBLE, ("kv_memory", 0), ("kv_memory", -5), ("kv_memory", True)])
+def test_the_constructor_refuses_what_a_call_refuses(name: str, value: Any) -> None:
+    with pytest.raises(ValueError, match=name):
+        ChatConfKV(**{name: value})
+
+
+def test_options_that_say_nothing_are_as_if_not_given(model: ChatConfKV) -> None:
+    nothing = dict.fromkeys(["temperature", "logprobs", "top_logprobs", "trace", "chat_template_kwargs", "timeout"])
+    assert model.invoke("Hi", stop=None, **nothing).text == model.invoke("Hi").text
+
+
 def test_a_misspelled_field_is_refused() -> None:
     with pytest.raises(ValueError, match="tempature"):
         ChatConfKV(tempature=1)  # type: ignore[call-arg]

@@ -259,7 +259,7 @@ def test_thoughts_are_switched_by_name_or_through_the_template(thinker: Callable
         assert answer.usage_metadata["input_tokens"] == counts[1] > counts[0]
         assert "reasoning_content" not in answer.additional_kwargs
     assert model.invoke("Hm?", reasoning=True).usage_metadata["input_tokens"] == counts[0]  # type: ignore[index]
-    with pytest.raises(ValueError, match="reasoning must be"):
+    with pytest.raises(ValueError, match="reasoning cannot be"):
         model.invoke("Hm?", reasoning="high")
 
 

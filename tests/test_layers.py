@@ -27,9 +27,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "chat_results": {"cache", "engine", "messages"},
     "chat_fields": {"engine"},
     "chat_profile": {"engine"},
-    "chat_tools": {"engine"},
+    "chat_tools": {"engine", "chat_fields"},
     "chat_structured": {"chat_errors", "chat_tools"},
-    "chat_options": {"cache", "engine", "chat_tools"},
+    "chat_options": {"cache", "engine", "chat_fields", "chat_tools"},
     "chat_sessions": {"engine", "chat_options"},
     "chat_engine": {"engine", "messages", "chat_errors", "chat_options", "chat_tools"},
     "chat_models": {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from confkv_agents.engine.conversation import Turn
 from confkv_agents.engine.sampling import Logprob, SamplingConfig
 from confkv_agents.engine.tools import Tool, ToolCall, ToolUse, schema_instruction
-from confkv_agents.errors import EngineClosedError
+from confkv_agents.errors import ConfigError, EngineClosedError
 
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig, StepTrace
@@ -74,6 +74,23 @@ class Request:
     grammar: str | None = None
     reasoning: bool | None = None
     keep_thoughts: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse what no answer could keep to.
+
+        Raises:
+            ConfigError: A bound is no number or out of its range, or a stop string is no text.
+        """
+        for name, least in (("max_tokens", 1), ("kv_memory", 1), ("top_logprobs", 0)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+                raise ConfigError(f"{name} must be an integer >= {least}, got {value!r}")
+        if self.timeout is not None and (
+            isinstance(self.timeout, bool) or not isinstance(self.timeout, int | float) or not self.timeout > 0
+        ):
+            raise ConfigError(f"timeout must be a number of seconds above 0, got {self.timeout!r}")
+        if isinstance(self.stop, str) or not all(isinstance(stop, str) for stop in self.stop):
+            raise ConfigError(f"stop must be strings, got {self.stop!r}")
 
     @property
     def prompt_tools(self) -> tuple[Tool, ...]:

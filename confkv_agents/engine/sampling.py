@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
 
 import torch
 
@@ -30,12 +32,14 @@ class SamplingConfig:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.temperature < float("inf"):
-            raise ConfigError(f"temperature must be a number >= 0, got {self.temperature}")
-        if self.top_k is not None and self.top_k < 0:
-            raise ConfigError(f"top_k must be >= 0 (0 or None is all tokens), got {self.top_k}")
-        if self.top_p is not None and not 0.0 < self.top_p <= 1.0:
-            raise ConfigError(f"top_p must be in (0, 1], got {self.top_p}")
+        if not _is(self.temperature, Real) or not 0.0 <= self.temperature < float("inf"):
+            raise ConfigError(f"temperature must be a finite number >= 0, got {self.temperature!r}")
+        if self.top_k is not None and (not _is(self.top_k, Integral) or self.top_k < 0):
+            raise ConfigError(f"top_k must be an integer >= 0 (0 or None is all tokens), got {self.top_k!r}")
+        if self.top_p is not None and (not _is(self.top_p, Real) or not 0.0 < self.top_p <= 1.0):
+            raise ConfigError(f"top_p must be a number in (0, 1], got {self.top_p!r}")
+        if self.seed is not None and (not _is(self.seed, Integral) or not -(2**63) <= self.seed < 2**64):
+            raise ConfigError(f"seed must be an integer of 64 bits, got {self.seed!r}")
 
 
 @dataclass(frozen=True)
@@ -106,6 +110,10 @@ class Sampler:
         else:
             generator.manual_seed(self._config.seed)
         return generator
+
+
+def _is(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def logprob_of(logits: torch.Tensor, token_id: int, top: int, decode: Callable[[list[int]], str]) -> Logprob:
