@@ -65,11 +65,13 @@ def browser_tools(
         The tools; they work from threads and from asyncio, for one agent at a time.
 
     Raises:
-        ConfigError: An action or kind of picture is not known, or pictures are asked of a model that takes none.
+        ConfigError: `env` is no environment, an action or kind of picture is not known, or pictures are asked of a
+            model that takes none.
 
     While the agent runs, `InfraError` is raised when browser or sites fail, and `ActionError` when the environment
-    was never reset: neither is the model's fault.
+    was never reset or is closed: neither is the model's fault.
     """
+    _require_environment(env)
     chosen = list(VERBS) if actions is None else list(actions)
     unknown = [name for name in chosen if name not in VERBS]
     if unknown:
@@ -88,8 +90,9 @@ def task_message(env: WebEnv, model: BaseChatModel | None = None, *, pictures: P
         pictures: As for `browser_tools`.
 
     Raises:
-        ConfigError: No episode is running, or a picture of the task is not there.
+        ConfigError: `env` is no environment, no episode is running, or a picture of the task is not there.
     """
+    _require_environment(env)
     task, page = env.task, env.observation
     if task is None or page is None:
         raise ConfigError("there is no task yet; call env.reset(task) first")
@@ -103,6 +106,11 @@ def task_message(env: WebEnv, model: BaseChatModel | None = None, *, pictures: P
             raise ConfigError(f"{task.source}: the task's picture {name!r} is not there")
         blocks += [_text(f"Picture {number} of the task:"), _image(path.read_bytes())]
     return HumanMessage(content=list(blocks))
+
+
+def _require_environment(env: object) -> None:
+    if not callable(getattr(env, "step", None)) or not hasattr(env, "observation"):  # or what stands for a WebEnv
+        raise ConfigError(f"env is {env!r}; give a WebEnv")
 
 
 class _Refused(ToolException):

@@ -306,3 +306,10 @@ def test_the_next_episode_runs_with_the_same_tools_and_even_the_same_calls(pages
 def test_an_environment_that_was_never_reset_is_the_callers_error() -> None:
     with pytest.raises(ActionError, match="reset"):
         tools_of(Pages())["click"].invoke({"id": 3})
+
+
+@pytest.mark.parametrize("use", [browser_tools, task_message])
+@pytest.mark.parametrize("nothing", [None, "shop"])
+def test_what_is_no_environment_is_refused_at_once(use: Any, nothing: Any) -> None:
+    with pytest.raises(ConfigError, match="give a WebEnv"):
+        use(nothing)

@@ -16,10 +16,10 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from dataclasses import replace
+from typing import Any, Self
 
-from confkv_agents.errors import ActionError, InfraError, SiteError
+from confkv_agents.errors import ActionError, ConfigError, InfraError, SiteError, TaskError
 from confkv_agents.web.actions.grammar import Action, ActionParseError, parse_action
 from confkv_agents.web.actions.renumber import renumbered
 from confkv_agents.web.browser import Browser
@@ -31,42 +31,19 @@ from confkv_agents.web.outline import Line, outline
 from confkv_agents.web.session import Glance, Session
 from confkv_agents.web.settle import SettleLimits
 from confkv_agents.web.sites import SiteSet
+from confkv_agents.web.steps import StepResult as StepResult
+from confkv_agents.web.steps import StopReason
 from confkv_agents.web.tasks import Task
 from confkv_agents.web.text import shown_address
 from confkv_agents.web.tree import Box
 
 logger = logging.getLogger(__name__)
 
-StopReason = Literal["stop", "max_steps", "parse_failures", "repeated_action", "timeout", "infra_error"]
-
 DEFAULT_MAX_STEPS = 30
 PARSE_FAILURES = 3
 REPEATS = 5
 START_DEADLINE = 90.0
 EVALUATION_DEADLINE = 180.0
-
-
-@dataclass(frozen=True)
-class StepResult:
-    """What a step gives back.
-
-    Attributes:
-        observation: What the agent sees now.
-        action: The action understood; None when there was none.
-        error: Why it could not be understood or done; None when all went well. The observation tells it too.
-        done: True when the episode is over.
-        stop_reason: Why it is over; None while it goes on.
-        answer: Text of `stop`, "N/A" for `fail`; None otherwise.
-        refs: Playwright's handles of the elements acted on, which outlive the ids of one observation.
-    """
-
-    observation: Observation
-    action: Action | None = None
-    error: str | None = None
-    done: bool = False
-    stop_reason: StopReason | None = None
-    answer: str | None = None
-    refs: tuple[str, ...] = ()
 
 
 class WebEnv:
@@ -84,6 +61,9 @@ class WebEnv:
         episode_seconds: Wall clock after which an episode stops with `timeout`; None for no limit.
         step_seconds: Deadline of one step; when it passes the browser is killed and `InfraError` raised.
         limits: Bounds of waiting for pages.
+
+    Raises:
+        ConfigError: A host or a bound is no such thing.
     """
 
     def __init__(
@@ -108,7 +88,7 @@ class WebEnv:
         self.config = observation or ObservationConfig()
         self._allow_hosts = tuple(allow_hosts)
         AllowList((), self._allow_hosts)  # refuses a bad host now
-        self._default_steps = max_steps
+        self._default_steps = _steps(max_steps)
         self._episode_seconds = episode_seconds
         self._step_seconds = step_seconds
         self._limits = limits or SettleLimits()
@@ -117,6 +97,7 @@ class WebEnv:
         self._observation: Observation | None = None
         self._done: StopReason | None = None
         self._answer: str | None = None
+        self._closed = False
         self._forget_episode()
 
     def __enter__(self) -> Self:
@@ -166,10 +147,17 @@ class WebEnv:
             max_steps: Actions allowed; default is the task's own, else the environment's.
 
         Raises:
-            TaskError: The task cannot be scored here.
+            ActionError: The environment was closed.
+            ConfigError: `max_steps` is no whole number from 1.
+            TaskError: This is no task, or it cannot be scored here.
             SiteError: A site that the task needs is not known.
             InfraError: A site or the browser fails.
         """
+        self._require_open()
+        if not isinstance(task, Task):
+            raise TaskError(f"reset takes a task from load_tasks, not {type(task).__name__}")
+        allowed = next(bound for bound in (max_steps, task.max_steps, self._default_steps) if bound is not None)
+        self._steps_allowed = _steps(allowed)
         task.require_supported()
         self._close_session()
         self._forget_episode()
@@ -197,7 +185,6 @@ class WebEnv:
             options |= {"geolocation": resolved.geolocation, "permissions": ["geolocation"]}
         if resolved.storage_state and task.beside(resolved.storage_state).is_file():
             options["storage_state"] = str(task.beside(resolved.storage_state))
-        self._steps_allowed = max_steps or task.max_steps or self._default_steps
         self._task = resolved
         try:
             context = self.browser.new_context(**options)
@@ -229,7 +216,7 @@ class WebEnv:
             seen: The observation whose ids it uses, where that is not the latest one.
 
         Raises:
-            ActionError: No episode is running.
+            ActionError: No episode is running, or the environment was closed.
             InfraError: Browser or site failed; the episode is over with `infra_error`.
         """
         now = self._begin_step()
@@ -275,7 +262,12 @@ class WebEnv:
         self._begin_step()
         return self._refuse(error)
 
+    def _require_open(self) -> None:
+        if self._closed:
+            raise ActionError("this environment was closed; make a new one")
+
     def _begin_step(self) -> Observation:
+        self._require_open()
         if self._observation is None or self._task is None:
             raise ActionError("no episode is running; call reset(task) first")
         if self._done is not None:
@@ -307,14 +299,8 @@ class WebEnv:
         """Equal: the same verb and text on the same elements of the same page, whatever their ids."""
         assert self._observation is not None
         place = (self._observation.url, self._observation.scroll.top if action.name == "scroll" else None)
-        act = (
-            action.name,
-            refs or (action.element, action.target),
-            action.text,
-            action.direction,
-            action.accept,
-        )
-        key = (*act, action.enter, place)
+        elements = refs or (action.element, action.target)
+        key = (action.name, elements, action.text, action.direction, action.accept, action.enter, place)
         self._repeats = self._repeats + 1 if key == self._last_act else 1
         self._last_act = key
 
@@ -359,9 +345,10 @@ class WebEnv:
         """Judge the episode as it stands, on a page of its own; may be called before it is over.
 
         Raises:
-            ActionError: No episode was started.
+            ActionError: No episode was started, or the environment was closed.
             InfraError: Browser or site failed; nothing is known about the agent's success then.
         """
+        self._require_open()
         session, task = self._session, self._task
         if session is None or task is None:
             raise ActionError("there is no episode to judge; call reset(task) first")
@@ -390,9 +377,19 @@ class WebEnv:
             logger.warning("the last episode's context did not close: %s", error)
 
     def close(self) -> None:
-        """Close the context, and the browser and sites started here. Calling it again does nothing."""
+        """Close the context, and the browser and sites started here. Calling it again does nothing.
+
+        What the last episode came to (`answer`, `stop_reason`, `observation`) can still be read.
+        """
+        self._closed = True
         self._close_session()
         if self._own_browser:
             self.browser.close()
         if self._own_sites:
             self.sites.close()
+
+
+def _steps(bound: int) -> int:
+    if not isinstance(bound, int) or isinstance(bound, bool) or bound < 1:
+        raise ConfigError(f"max_steps is {bound!r}; it takes a whole number from 1")
+    return bound
