@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import math
 import os
 import secrets
@@ -19,6 +20,7 @@ from typing import Any
 
 from confkv_agents.errors import RecordError
 
+_log = logging.getLogger(__name__)
 _LINE_ENDS = "\x85\u2028\u2029"
 
 
@@ -66,7 +68,7 @@ def append_json_line(path: Path, value: Any) -> None:
     line = to_json(value) + "\n"
     with _locked(path.parent):
         before = path.read_bytes() if path.exists() else b""
-        write_bytes(path, before + line.encode("utf-8", errors="replace"))
+        write_bytes(path, _without_cut_line(before) + line.encode("utf-8", errors="replace"))
 
 
 def read_json(path: Path) -> Any:
@@ -80,8 +82,11 @@ def read_json(path: Path) -> Any:
     except FileNotFoundError:
         raise RecordError(f"{path} is missing: give the folder of a run or of one of its episodes") from None
     except json.JSONDecodeError as error:
-        raise RecordError(f"{path}, line {error.lineno}, column {error.colno}: {error.msg}") from error
-    except (OSError, UnicodeDecodeError) as error:
+        raise RecordError(
+            f"{path}, line {error.lineno}, column {error.colno}: {error.msg}; the file is damaged: restore it, or "
+            f"remove its folder {path.parent}"
+        ) from error
+    except (OSError, ValueError, RecursionError) as error:
         raise RecordError(f"{path} cannot be read: {error}") from error
 
 
@@ -91,21 +96,52 @@ def read_json_lines(path: Path) -> list[dict[str, Any]]:
     Raises:
         RecordError: The file cannot be read, or a line is not JSON; the message names it.
     """
+    return [row for _, row in numbered_json_lines(path)]
+
+
+def numbered_json_lines(path: Path) -> list[tuple[int, Any]]:
+    """Read a JSON-lines file, each row with the number of its line.
+
+    A last line that ends within the row is left out with a warning, as if its writer had been stopped before it.
+
+    Raises:
+        RecordError: The file cannot be read, or a line is not JSON; the message names it.
+    """
     if not path.exists():
         return []
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        lines = path.read_bytes().split(b"\n")
+    except OSError as error:
         raise RecordError(f"{path} cannot be read: {error}") from error
     rows = []
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            rows.append(json.loads(line))
-        except json.JSONDecodeError as error:
-            raise RecordError(f"{path}, line {number}, column {error.colno}: {error.msg}") from error
+            rows.append((number, json.loads(line.decode("utf-8"))))
+        except (ValueError, RecursionError) as error:
+            if number == len(lines) and line.lstrip().startswith(b"{"):
+                _log.warning("%s: the last line is cut off, as when its writer was stopped; it is left out", path)
+                continue
+            if not isinstance(error, json.JSONDecodeError):
+                raise RecordError(f"{path} cannot be read: line {number}: {error}") from error
+            raise RecordError(
+                f"{path}, line {number}, column {error.colno}: {error.msg}; the file is damaged: remove the line, or "
+                f"the folder {path.parent}"
+            ) from error
     return rows
+
+
+def _without_cut_line(content: bytes) -> bytes:
+    """Rows as they are to stand before another one: whole, and the last one ended."""
+    before, end, last = content.rpartition(b"\n")
+    if not last.lstrip().startswith(b"{"):
+        return content
+    try:
+        json.loads(last.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return before + end
+    return content + b"\n"
 
 
 def sha256_of(path: Path) -> str:

@@ -33,6 +33,7 @@ from confkv_agents import __version__
 from confkv_agents.errors import RecordError
 from confkv_agents.evaluation.files import (
     append_json_line,
+    numbered_json_lines,
     read_json,
     sha256_of,
     to_json,
@@ -49,6 +50,7 @@ Status = Literal["running", "finished", "interrupted", "failed"]
 
 RUN_SCHEMA = "confkv-run/1"
 EPISODE_SCHEMA = "confkv-episode/1"
+BATCH_SCHEMA = "confkv-batch/1"
 CACHE_TRACE = "cache-trace.jsonl"
 _PACKAGES = ("torch", "transformers", "langchain-core", "playwright", "gymnasium", "pillow")
 
@@ -315,16 +317,30 @@ class EpisodeRecorder:
 
 
 def read_record(path: Path, schema: str) -> dict[str, Any]:
-    """Read `run.json` or `episode.json`.
+    """Read `run.json`, `episode.json` or `batch.json`.
 
     Raises:
-        RecordError: It is missing, broken, or of another schema.
+        RecordError: It is missing, broken, of another schema, or lacks what a record of its schema has.
     """
+    from confkv_agents.evaluation.shapes import check_shape
+
     record = read_json(path)
     found = record.get("schema") if isinstance(record, dict) else None
     if found != schema:
         raise RecordError(f"{path} has schema {found!r}, not {schema!r}: it is no record of this version")
-    return dict(record)
+    return check_shape(record, schema, str(path), f"restore it, or remove its folder {path.parent}")
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Read a file of rows that is named as runs, batches and benchmarks name theirs.
+
+    Raises:
+        RecordError: A line is damaged; the message names it.
+    """
+    from confkv_agents.evaluation.shapes import check_shape
+
+    advice = f"remove the line, or the folder {path.parent}"
+    return [check_shape(row, path.name, f"{path}, line {number},", advice) for number, row in numbered_json_lines(path)]
 
 
 def versions() -> dict[str, str | None]:

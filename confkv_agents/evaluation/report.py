@@ -16,9 +16,9 @@ from typing import Any
 from confkv_agents import __version__
 from confkv_agents.errors import RecordError
 from confkv_agents.evaluation import plots, words
-from confkv_agents.evaluation.files import read_json_lines, write_text
+from confkv_agents.evaluation.files import write_text
 from confkv_agents.evaluation.pages import both_shapes, data_url, facts, template, tile
-from confkv_agents.evaluation.records import CACHE_TRACE, EPISODE_SCHEMA, RUN_SCHEMA, read_record
+from confkv_agents.evaluation.records import CACHE_TRACE, EPISODE_SCHEMA, RUN_SCHEMA, read_record, read_rows
 from confkv_agents.paths import user_path
 
 _PICTURE_WIDTH = 1280
@@ -56,8 +56,8 @@ def write_reports(folder: Path) -> list[Path]:
 def write_episode_report(folder: Path) -> Path:
     """Write an episode's `report.html` from its records."""
     record = read_record(folder / "episode.json", EPISODE_SCHEMA)
-    steps = read_json_lines(folder / "steps.jsonl")
-    trace = read_json_lines(folder / "trace.jsonl")
+    steps = read_rows(folder / "steps.jsonl")
+    trace = read_rows(folder / "trace.jsonl")
     run_file = folder.parent / "run.json"
     run = read_record(run_file, RUN_SCHEMA) if run_file.is_file() else {}
     result = record["result"] or {}

@@ -10,8 +10,7 @@ from confkv_agents.errors import RecordError
 from confkv_agents.evaluation.batch.options import NO_POLICY
 from confkv_agents.evaluation.batch.store import BATCH_FILE, read_set
 from confkv_agents.evaluation.batch.summary import compare_cases
-from confkv_agents.evaluation.files import read_json_lines
-from confkv_agents.evaluation.records import RUN_SCHEMA, read_record
+from confkv_agents.evaluation.records import RUN_SCHEMA, read_record, read_rows
 from confkv_agents.paths import user_path
 
 COMPARISON_SCHEMA = "confkv-comparison/1"
@@ -69,7 +68,7 @@ def _rows(folder: Path, changed_tasks: bool) -> Rows:
         rows = read_set(folder)[1]
     elif (folder / "run.json").is_file():
         policy = read_record(folder / "run.json", RUN_SCHEMA)["configuration"].get("policy") or NO_POLICY
-        rows = [{"policy": policy, **row} for row in read_json_lines(folder / "episodes.jsonl")]
+        rows = [{"policy": policy, **row} for row in read_rows(folder / "episodes.jsonl")]
     else:
         raise RecordError(f"{folder} is neither the folder of a batch (batch.json) nor of a run (run.json)")
     found: Rows = {}

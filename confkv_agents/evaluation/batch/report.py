@@ -18,8 +18,9 @@ from confkv_agents.evaluation.batch.options import NO_POLICY
 from confkv_agents.evaluation.batch.results import Results
 from confkv_agents.evaluation.batch.store import asked_keys, read_set, row_key
 from confkv_agents.evaluation.batch.summary import REFERENCE, summarize
-from confkv_agents.evaluation.files import read_json_lines, write_json, write_text
+from confkv_agents.evaluation.files import write_json, write_text
 from confkv_agents.evaluation.pages import both_shapes, facts, template, tile
+from confkv_agents.evaluation.records import read_rows
 from confkv_agents.evaluation.report import write_run_report
 
 _COLUMNS = (
@@ -66,7 +67,7 @@ def _page(folder: Path, content: Mapping[str, Any], rows: Sequence[Mapping[str, 
         for step in recorded:
             curves[label].setdefault(step["index"], []).append(step)
     shown = _most_telling(rows, steps)
-    trace = read_json_lines(folder / Path(shown["link"]).with_name("trace.jsonl")) if shown else []
+    trace = read_rows(folder / Path(shown["link"]).with_name("trace.jsonl")) if shown else []
     shown_steps = steps[shown["policy"], shown["link"]] if shown else []
     page: str = template("batch.html.j2").render(
         version=__version__,
@@ -217,7 +218,7 @@ def _most_telling(
 
 
 def _steps_of(folder: Path, row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return read_json_lines(folder / Path(row["link"]).with_name("steps.jsonl"))
+    return read_rows(folder / Path(row["link"]).with_name("steps.jsonl"))
 
 
 def _column(label: str) -> str:

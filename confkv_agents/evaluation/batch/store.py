@@ -24,8 +24,17 @@ from typing import TYPE_CHECKING, Any, Self
 from confkv_agents.errors import ConfigError, RecordError
 from confkv_agents.evaluation.batch.kinds import kinds_of, length_of
 from confkv_agents.evaluation.batch.options import NO_POLICY, Unit
-from confkv_agents.evaluation.files import read_json_lines, to_json, write_json
-from confkv_agents.evaluation.records import EpisodeRecorder, RunRecorder, Status, read_record, slug, versions
+from confkv_agents.evaluation.files import to_json, write_json
+from confkv_agents.evaluation.records import (
+    BATCH_SCHEMA,
+    EpisodeRecorder,
+    RunRecorder,
+    Status,
+    read_record,
+    read_rows,
+    slug,
+    versions,
+)
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
@@ -33,7 +42,6 @@ if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig
     from confkv_agents.web.tasks import Task
 
-BATCH_SCHEMA = "confkv-batch/1"
 BATCH_FILE = "batch.json"
 Row = dict[str, Any]
 
@@ -152,7 +160,7 @@ def read_set(folder: Path) -> tuple[dict[str, Any], list[Row]]:
     labels = list(content["policies"])
     found: dict[tuple[Any, ...], Row] = {}
     for label, policy in content["policies"].items():
-        for row in read_json_lines(folder / policy["folder"] / "episodes.jsonl"):
+        for row in read_rows(folder / policy["folder"] / "episodes.jsonl"):
             key = (row["task"], row["task_sha256"], row["seed"], label)
             attempts = found[key]["attempts"] + 1 if key in found else 1
             facts = content["tasks"].get(_task_id(key), {})

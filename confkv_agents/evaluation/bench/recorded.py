@@ -14,8 +14,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from confkv_agents.errors import RecordError
-from confkv_agents.evaluation.files import read_json_lines
-from confkv_agents.evaluation.records import EPISODE_SCHEMA, read_record
+from confkv_agents.evaluation.records import EPISODE_SCHEMA, read_record, read_rows
 from confkv_agents.paths import user_path
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def read_recorded(folder: Path) -> list[RecordedEpisode]:
     found: dict[str, RecordedEpisode] = {}
     for path in paths:
         record = read_record(path, EPISODE_SCHEMA)
-        rows = read_json_lines(path.with_name("steps.jsonl"))
+        rows = read_rows(path.with_name("steps.jsonl"))
         steps = tuple(
             RecordedStep(row["index"], row["observation"], " ".join(row["thought"].split()), row["action"])
             for row in rows

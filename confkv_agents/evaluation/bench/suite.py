@@ -27,8 +27,8 @@ from confkv_agents.cache import CacheConfig
 from confkv_agents.errors import ConfigError, RecordError
 from confkv_agents.evaluation.bench.policies import parse_policies
 from confkv_agents.evaluation.bench.texts import Text, load_texts
-from confkv_agents.evaluation.files import append_json_line, read_json_lines, sha256_of, to_json, write_json
-from confkv_agents.evaluation.records import versions
+from confkv_agents.evaluation.files import append_json_line, sha256_of, to_json, write_json
+from confkv_agents.evaluation.records import read_rows, require_writable, versions
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -173,6 +173,7 @@ def run_bench(bench: Bench, reporter: Reporter, loaded: LoadedModel | None = Non
     """
     common = bench.common
     configs = parse_policies(common.policies, common.budget)
+    require_writable(common.out)
     texts = load_texts(common.texts) if getattr(bench, "reads_texts", True) else []
     if common.threads is not None:
         torch.set_num_threads(common.threads)
@@ -190,7 +191,7 @@ def run_bench(bench: Bench, reporter: Reporter, loaded: LoadedModel | None = Non
     ledger = folder / "items.jsonl"
     if common.fresh:
         ledger.unlink(missing_ok=True)
-    done = {row["key"]: row for row in read_json_lines(ledger)}
+    done = {row["key"]: row for row in read_rows(ledger)}
     missing = [item for item in items if item.key not in done]
     reporter.begin(bench.name, _facts(setup, folder), len(items), len(items) - len(missing))
     head = {"schema": SCHEMA, "bench": bench.name, "configuration_hash": digest, "configuration": identity}

@@ -32,7 +32,7 @@ def row(task: str, policy: str, success: bool | None, peak: int = 2, **more: Any
         "tokens_generated": 8,
         "peak_kv_bytes": peak * MIB,
         "full_kv_bytes": 8 * MIB,
-        "seconds": {"total": 6.0, "model": 2.0},
+        "seconds": {"total": 6.0, "model": 2.0, "environment": 0.0},
         "sites": ["shop"],
         "kinds": ["plain"],
         "length": "short",
@@ -91,11 +91,14 @@ def test_no_common_case_is_no_comparison() -> None:
     assert compare_cases([row("a", "x", True)], [row("b", "x", True)]) is None
 
 
+_FACTS: dict[str, Any] = {"started": "2026-01-01T00:00:00Z", "ended": None, "details": {}, "versions": {}}
+
+
 def written(folder: Path, rows: list[dict[str, Any]], policies: tuple[str, ...] = ("full", "confkv")) -> Path:
     named = {label: {"folder": label, "config": None} for label in policies}
     for label in policies:
         (folder / label).mkdir(parents=True)
-    write_json(folder / "batch.json", {"schema": "confkv-batch/1", **content(policies=named)})
+    write_json(folder / "batch.json", {"schema": "confkv-batch/1", **_FACTS, **content(policies=named)})
     for each in rows:
         append_json_line(folder / each["policy"] / "episodes.jsonl", each)
     return folder
