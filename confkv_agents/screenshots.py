@@ -44,7 +44,7 @@ class ScreenshotWindowMiddleware(AgentMiddleware[Any, Any, Any]):
         every: How many go at once, and so how many steps apart the changes are.
 
     Raises:
-        ConfigError: `keep` is negative, or `every` is below 1.
+        ConfigError: `keep` is no integer or negative, or `every` is none or below 1.
 
     ```python
     create_agent(model, browser_tools(env, model), middleware=[ScreenshotWindowMiddleware(keep=2, every=5)])
@@ -53,8 +53,10 @@ class ScreenshotWindowMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def __init__(self, keep: int = 2, every: int = 5) -> None:
         super().__init__()
-        if keep < 0 or every < 1:
-            raise ConfigError(f"keep is {keep} and every is {every}; keep must be at least 0, every at least 1")
+        if type(keep) is not int or type(every) is not int or keep < 0 or every < 1:
+            raise ConfigError(
+                f"keep is {keep!r} and every is {every!r}; both are integers, keep at least 0 and every at least 1"
+            )
         self.keep = keep
         self.every = every
         self._lock = threading.Lock()

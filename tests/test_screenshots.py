@@ -79,8 +79,13 @@ def test_over_twenty_steps_the_beginning_changes_once_in_so_many(keep: int, ever
         assert shown(prompt) == list(range(step))[step - len(shown(prompt)) :]
 
 
-@pytest.mark.parametrize(("keep", "every"), [(-1, 5), (2, 0)])
-def test_impossible_windows_are_refused(keep: int, every: int) -> None:
+NO_COUNTS = [1.5, float("inf"), float("nan"), "2", True, None]
+
+
+@pytest.mark.parametrize(
+    ("keep", "every"), [(-1, 5), (2, 0), *[(count, 5) for count in NO_COUNTS], *[(2, count) for count in NO_COUNTS]]
+)
+def test_impossible_windows_are_refused(keep: Any, every: Any) -> None:
     with pytest.raises(ConfigError, match="keep is"):
         ScreenshotWindowMiddleware(keep=keep, every=every)
 
