@@ -70,6 +70,8 @@ def _read_file(path: Path, dialect: str, placeholders: dict[str, str]) -> Iterat
         raise TaskError(f"{path}: {error}") from None
     many = isinstance(content, list)
     objects = content if isinstance(content, list) else [content]
+    if not objects:
+        raise TaskError(f"{path}: holds no task; an array of tasks needs one at least")
     sha256 = hashlib.sha256(data).hexdigest()
     known_sites = frozenset(placeholders)
     for index, raw in enumerate(objects):

@@ -36,6 +36,7 @@ PUBLIC_SITES = {
 """Sites of the public task files and the placeholders of their addresses."""
 
 PLACEHOLDER = re.compile(r"__[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*__")
+_PAGE = re.compile(rf"(?:https?://[^/\s]|{PLACEHOLDER.pattern})", re.IGNORECASE)
 _TYPOS = {"hrad": "hard", "mediun": "medium"}
 
 Difficulty = Annotated[
@@ -65,6 +66,14 @@ class Extension(BaseModel):
     """A plausible wrong solution, which the evaluation must refuse."""
     tags: tuple[Literal["visual", "long-memory", "cross-site"], ...] = ()
     """What makes it hard, where other fields do not say; results are broken down by it."""
+
+    @field_validator("oracle", "near_miss")
+    @classmethod
+    def _files_beside_the_task(cls, steps: tuple[OracleAction, ...], info: ValidationInfo) -> tuple[OracleAction, ...]:
+        for step in steps:
+            if step.action == "upload":
+                _beside(_source(info), step.file)
+        return steps
 
 
 def _split_pages(value: Any) -> Any:
@@ -129,6 +138,24 @@ class Task(BaseModel):
                     raise ValueError(f"unknown site {site!r}; known: {', '.join(sorted(known))}")
         return sites
 
+    @field_validator("start_urls")
+    @classmethod
+    def _pages_of_the_web(cls, pages: tuple[str, ...]) -> tuple[str, ...]:
+        for page in pages:
+            if not _PAGE.match(page):
+                raise ValueError(
+                    f"{page!r} is no page of the web: begin it with http://, https:// or a site's __NAME__"
+                )
+        return pages
+
+    @field_validator("images", "storage_state")
+    @classmethod
+    def _files_beside_the_task(cls, value: Any, info: ValidationInfo) -> Any:
+        for name in (value,) if isinstance(value, str) else value or ():
+            if not name.lower().startswith(("http://", "https://")):
+                _beside(_source(info), name)
+        return value
+
     @property
     def oracle(self) -> tuple[OracleAction, ...]:
         """The scripted solution; empty when the file has none."""
@@ -181,11 +208,10 @@ class Task(BaseModel):
         Raises:
             TaskError: The name leads elsewhere: task files are not trusted with the rest of the disk.
         """
-        folder = self.source.parent.resolve()
-        path = (folder / name).resolve()
-        if not path.is_relative_to(folder):
-            raise TaskError(f"{self.source}: {name!r} lies outside the task's folder; put the file beside the task")
-        return path
+        try:
+            return _beside(self.source, name)
+        except ValueError as error:
+            raise TaskError(f"{self.source}: {error}") from None
 
     def require_supported(self) -> None:
         """Raise TaskError, naming the reasons, when the task cannot be scored here."""
@@ -234,7 +260,19 @@ class Task(BaseModel):
         known = {key: value for key, value in raw.items() if key not in ("dialect", "source", "sha256", "many")}
         task = cls.model_validate(
             known | {"dialect": dialect, "source": source, "sha256": sha256, "many": many},
-            context={"dialect": dialect, "sites": sites},
+            context={"dialect": dialect, "sites": sites, "source": source},
         )
         task._raw = raw
         return task
+
+
+def _source(info: ValidationInfo) -> Path:
+    return Path((info.context or {}).get("source", "task.json"))
+
+
+def _beside(source: Path, name: str) -> Path:
+    folder = source.parent.resolve()
+    path = (folder / name).resolve()
+    if not path.is_relative_to(folder):
+        raise ValueError(f"{name!r} lies outside the task's folder; put the file beside the task")
+    return path

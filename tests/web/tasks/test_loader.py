@@ -25,6 +25,8 @@ GOOD: dict[str, Any] = {
     "eval": {"eval_types": ["string_match"], "reference_answers": {"must_include": ["12"]}},
 }
 
+UPLOAD = {"action": "upload", "role": "button", "name": "Picture", "file": "a.png"}
+
 
 @pytest.fixture
 def write(tmp_path: Path) -> Callable[[Any], Path]:
@@ -96,7 +98,15 @@ def test_one_object_an_array_and_a_folder(write: Callable[[Any], Path], tmp_path
 
 @pytest.mark.parametrize(
     ("image", "expected"),
-    [(None, ()), ("", ()), ("a.png", ("a.png",)), ([], ()), (["a.png", "b.png"], ("a.png", "b.png"))],
+    [
+        (None, ()),
+        ("", ()),
+        ("https://pictures.test/a.png", ("https://pictures.test/a.png",)),
+        ("b/a.png", ("b/a.png",)),
+        ("a.png", ("a.png",)),
+        ([], ()),
+        (["a.png", "b.png"], ("a.png", "b.png")),
+    ],
 )
 def test_images_become_a_list(image: Any, expected: tuple[str, ...], write: Callable[[Any], Path]) -> None:
     assert load_tasks(write(GOOD | {"image": image}))[0].images == expected
@@ -156,6 +166,24 @@ def target(**changes: Any) -> dict[str, Any]:
         (bad(sites=[]), "sites: "),
         (bad(intent=""), "intent: "),
         (bad(start_url="__AMAZON__/x"), "start_url: unknown placeholder __AMAZON__"),
+        *(
+            (bad(start_url=url), "start_url: ")
+            for url in (
+                "file:///etc/passwd",
+                "__SHOPPING__/ |AND| data:text/html,x",
+                "javascript:1",
+                "/cart",
+                "",
+                "http://",
+            )
+        ),
+        *(
+            (bad(image=image), "image: '")
+            for image in ("../../../etc/passwd", "/etc/passwd", ["a.png", "a/../../b.png"], "..")
+        ),
+        (bad(storage_state="../state.json"), "storage_state: '../state.json' lies outside the task's folder"),
+        (bad(x_confkv={"oracle": [UPLOAD | {"file": "../a.png"}]}), "x_confkv.oracle: '../a.png' lies outside"),
+        ("[]", "holds no task"),
         ({key: value for key, value in GOOD.items() if key != "eval"}, "eval: Field required"),
         (evaluation(eval_types=["vibes"]), "eval.eval_types[0]: "),
         (evaluation(eval_types=[]), "eval.eval_types: "),
