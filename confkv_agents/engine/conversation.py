@@ -10,6 +10,9 @@ from typing import Any, Literal
 
 from PIL.Image import Image
 
+PICTURE_KEYS = -(2**56)
+"""The markers of pictures among keys are at least this, and below 0."""
+
 Role = Literal["system", "user", "assistant", "tool"]
 
 

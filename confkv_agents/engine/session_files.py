@@ -23,17 +23,19 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from confkv_agents.cache.persistence import load_cache, save_cache
+from confkv_agents.engine.conversation import PICTURE_KEYS
 from confkv_agents.engine.misses import Asked
 from confkv_agents.engine.own_turns import OwnTurn
 from confkv_agents.engine.session import Session, SessionInfo, SessionStore, Snapshot
-from confkv_agents.errors import CacheStateError, SessionFileError
+from confkv_agents.errors import CacheStateError, ConfigError, SessionFileError
+from confkv_agents.paths import user_path
 
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig, ConfKVCache
     from confkv_agents.engine.encoding import PromptEncoder
     from confkv_agents.engine.loading import LoadedModel
 
-FORMAT = "confkv-session-1"
+FORMAT = "confkv-session-2"
 _HEADER, _CACHE, _LOGITS = "session.json", "cache.safetensors", "logits.safetensors"
 _SAMPLED = 64  # values per weight that tell two models of one shape apart
 _VOLATILE = {"_name_or_path", "transformers_version", "dtype", "torch_dtype", "_attn_implementation"}
@@ -53,6 +55,9 @@ def save_session(store: SessionStore, loaded: LoadedModel, encoder: PromptEncode
     Raises:
         SessionFileError: There is no such session, it is answering, or the file cannot be written.
     """
+    target = _path(path)
+    if not isinstance(name, str) or not name:
+        raise SessionFileError(f"session {name!r} cannot be saved: a name is text, and not empty")
     named = [session for session in store if session.name == name]
     if not named:
         there = ", ".join(sorted({repr(session.name) for session in store})) or "none"
@@ -60,14 +65,16 @@ def save_session(store: SessionStore, loaded: LoadedModel, encoder: PromptEncode
     session = max(named, key=lambda one: one.last_used)
     if session.busy:
         raise SessionFileError(f"session {name!r} is answering; save it when the answer is there")
-    target = Path(path)
     try:
         with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as folder:
             whole = Path(folder, "whole")
             _write(session, _header(session, loaded, encoder), Path(folder), whole)
             whole.replace(target)
     except (OSError, SafetensorError) as error:
-        raise SessionFileError(f"session {name!r} cannot be saved to {target}: {error}") from error
+        why = (
+            isinstance(error, OSError) and error.strerror
+        ) or error  # the bare reason: a name in it is the temporary one
+        raise SessionFileError(f"session {name!r} cannot be saved to {target}: {why}") from error
 
 
 @torch.inference_mode()
@@ -95,7 +102,9 @@ def load_session(
         SessionFileError: The file is missing, damaged or no session, of another model or configuration, or does not
             fit the bound. Nothing has changed then.
     """
-    source = Path(path)
+    source = _path(path)
+    if name is not None and not (isinstance(name, str) and name):
+        raise SessionFileError(f"{source} cannot be taken up as session {name!r}: a name is text, and not empty")
     try:
         session, own = _read(source, loaded, config)
     except (OSError, zipfile.BadZipFile, SafetensorError, CacheStateError) as error:
@@ -138,9 +147,23 @@ def model_identity(loaded: LoadedModel) -> dict[str, str]:
     }
 
 
+def _path(path: str | Path) -> Path:
+    """A path as a user wrote it.
+
+    Raises:
+        SessionFileError: It is none.
+    """
+    if not isinstance(path, str | Path) or not str(path):
+        raise SessionFileError(f"a session's file cannot be {path!r}; give a path")
+    try:
+        return user_path(path)
+    except ConfigError as error:
+        raise SessionFileError(f"a session's file cannot be {str(path)!r}: {error}") from error
+
+
 def _header(session: Session, loaded: LoadedModel, encoder: PromptEncoder) -> dict[str, Any]:
     asked = session.asked
-    return {
+    header = {
         "format": FORMAT,
         "model": model_identity(loaded),
         "config": dataclasses.asdict(session.config),
@@ -154,13 +177,15 @@ def _header(session: Session, loaded: LoadedModel, encoder: PromptEncoder) -> di
             for key, turn in encoder.own_turns(session.own).items()
         },
     }
+    return header | {"sha256": _seal(header)}
 
 
 def _write(session: Session, header: Mapping[str, Any], folder: Path, whole: Path) -> None:
     logits = {str(at): snapshot.logits.detach().cpu().clone() for at, snapshot in enumerate(session.snapshots)}
     caches = {_CACHE: session.cache} | {_snapshot(at): one.cache for at, one in enumerate(session.snapshots)}
     with whole.open("wb") as file:
-        with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        archive = zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True)
+        try:
             archive.writestr(_HEADER, json.dumps(header))
             for name, cache in caches.items():
                 save_cache(cache, folder / name)
@@ -168,6 +193,9 @@ def _write(session: Session, header: Mapping[str, Any], folder: Path, whole: Pat
                 (folder / name).unlink()
             save_file(logits, folder / _LOGITS)
             archive.write(folder / _LOGITS, _LOGITS)
+            archive.close()
+        finally:
+            archive.fp = None  # an archive that could not be written would try again when it is collected
         file.flush()
         os.fsync(file.fileno())
 
@@ -177,19 +205,18 @@ def _read(source: Path, loaded: LoadedModel, config: CacheConfig) -> tuple[Sessi
         raise SessionFileError(f"model {loaded.name!r} lies on several devices; sessions of such a model stay unsaved")
     with zipfile.ZipFile(source) as archive, tempfile.TemporaryDirectory(prefix="confkv-session-") as folder:
         header = _checked(source, archive, loaded, config)
-        lengths = [int(length) for length in header["snapshots"]]
+        keys, lengths = _checked_places(header, loaded)
         names = [_CACHE, _LOGITS, *map(_snapshot, range(len(lengths)))]
         _check_members(source, archive, [_HEADER, *names])
         for name in names:
             with archive.open(name) as packed, Path(folder, name).open("wb") as file:
                 shutil.copyfileobj(packed, file)
         logits = load_file(Path(folder, _LOGITS), device=str(loaded.device))
-        keys = [int(key) for key in header["keys"]]
-        session = Session(str(header["name"]), config, _cache(Path(folder, _CACHE), loaded, config, len(keys)), keys)
+        session = Session(header["name"], config, _cache(Path(folder, _CACHE), loaded, config, len(keys)), keys)
         for at, length in enumerate(lengths):
             cache = _cache(Path(folder, _snapshot(at)), loaded, config, length)
             session.snapshots.append(Snapshot(length, cache, logits[str(at)]))
-    session.turn_start = int(header["turn_start"])
+    session.turn_start = header["turn_start"]
     if header["asked"]:
         messages, tools, others = header["asked"]
         session.asked = Asked(tuple(map(bytes.fromhex, messages)), bytes.fromhex(tools), bytes.fromhex(others))
@@ -204,6 +231,8 @@ def _checked(source: Path, archive: zipfile.ZipFile, loaded: LoadedModel, config
     header = json.loads(archive.read(_HEADER))
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise SessionFileError(f"{source} is not a saved session ({FORMAT})")
+    if header.get("sha256") != _seal({key: value for key, value in header.items() if key != "sha256"}):
+        raise SessionFileError(f"{source} was altered: its {_HEADER} does not have the digest that is told there")
     here, there = model_identity(loaded), header["model"]
     for what in ("dtype", "configuration", "tokens", "weights"):
         if here[what] != there[what]:
@@ -233,6 +262,22 @@ def _check_members(source: Path, archive: zipfile.ZipFile, names: Sequence[str],
         raise SessionFileError(f"{source} is compressed, which no saved session is")
 
 
+def _checked_places(header: Mapping[str, Any], loaded: LoadedModel) -> tuple[list[int], list[int]]:
+    """The keys of a session and the lengths of its snapshots, if they can be what a session holds."""
+    keys, lengths, start, name = header["keys"], header["snapshots"], header["turn_start"], header["name"]
+    least = PICTURE_KEYS if loaded.takes_pictures else 0
+    vocabulary = max(len(loaded.tokenizer), loaded.model.get_input_embeddings().weight.shape[0])
+    if not isinstance(keys, list) or not all(type(key) is int and least <= key < vocabulary for key in keys):
+        raise ValueError("it holds a key that is no token and no picture")
+    if not isinstance(lengths, list) or not all(type(length) is int and 0 < length <= len(keys) for length in lengths):
+        raise ValueError(f"it has snapshots at {lengths}, which are no lengths within its {len(keys)} tokens")
+    if type(start) is not int or not 0 <= start <= len(keys):
+        raise ValueError(f"its last prompt ends at {start!r}, which is not within its {len(keys)} tokens")
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"its name is {name!r}, which is no text")
+    return keys, lengths
+
+
 def _cache(path: Path, loaded: LoadedModel, config: CacheConfig, length: int) -> ConfKVCache:
     cache = load_cache(path, loaded.model.config, loaded.device)
     if cache.config != config or cache.seen != length:
@@ -250,6 +295,11 @@ def _own_turn(entry: Sequence[Any], vocabulary: int) -> OwnTurn:
 
 def _snapshot(at: int) -> str:
     return f"snapshot-{at}.safetensors"
+
+
+def _seal(header: Mapping[str, Any]) -> str:
+    """Digest of the plain values: it tells an altered file, not a forged one."""
+    return hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
 
 
 def _digest(value: Any) -> str:

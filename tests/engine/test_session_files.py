@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import errno
+import gc
+import hashlib
 import json
 import os
 import signal
+import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -135,21 +139,44 @@ STEPS: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("owner", "step"), STEPS, ids=[step for _, step in STEPS])
 def test_a_step_that_fails_leaves_the_old_file_and_nothing_else(
-    owner: Any, step: str, saved: tuple[Engine, Path], monkeypatch: pytest.MonkeyPatch
+    owner: Any, step: str, saved: tuple[Engine, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine, path = saved
+    lost: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lost.append)
     before, times = path.read_bytes(), []
 
     def fail(*args: Any, **kwargs: Any) -> None:
         times.append(1)
-        raise OSError("no space left")
+        if len(times) == 1:
+            raise OSError(errno.ENOSPC, "no space left", str(tmp_path / "temporary"))
 
     with monkeypatch.context() as broken:
         broken.setattr(owner, step, fail)
-        with pytest.raises(SessionFileError, match="no space left"):
+        with pytest.raises(SessionFileError, match=r"work\.session: no space left$"):
             engine.save_session(NAME, path)
+    gc.collect()
+    assert not lost
     assert times and path.read_bytes() == before and [one.name for one in path.parent.iterdir()] == [path.name]
     engine.load_session(path, FULL)
+
+
+def test_a_path_or_a_name_that_is_none_is_refused(saved: tuple[Engine, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, path = saved
+    monkeypatch.setenv("HOME", str(path.parent))
+    for wrong in (None, 5, b"x", "", "a\0b"):
+        with pytest.raises(SessionFileError, match="file cannot be"):
+            engine.save_session(NAME, wrong)  # type: ignore[arg-type]
+        with pytest.raises(SessionFileError, match="file cannot be"):
+            engine.load_session(wrong, FULL)  # type: ignore[arg-type]
+    for name in (5, ""):
+        with pytest.raises(SessionFileError, match="a name is text"):
+            engine.load_session(path, FULL, name)  # type: ignore[arg-type]
+        with pytest.raises(SessionFileError, match="a name is text"):
+            engine.save_session(name, path)  # type: ignore[arg-type]
+    engine.save_session(NAME, "~/home.session")
+    assert engine.load_session("~/home.session", FULL).name == NAME
+    assert sorted(one.name for one in path.parent.iterdir()) == ["home.session", "work.session"]
 
 
 @pytest.mark.parametrize("moment", ["write", "fsync", "replace"])
@@ -195,10 +222,25 @@ def rewritten(change: Callable[[dict[str, bytes]], None]) -> Callable[[Path], No
 
 
 def header(**changes: Any) -> Callable[[Path], None]:
+    """Change the plain values by hand."""
+
     def change(members: dict[str, bytes]) -> None:
-        members["session.json"] = json.dumps({**json.loads(members["session.json"]), **changes}).encode()
+        told = json.loads(members["session.json"])
+        made = {key: change(told) if callable(change) else change for key, change in changes.items()}
+        members["session.json"] = json.dumps(told | made).encode()
 
     return rewritten(change)
+
+
+def sealed(**changes: Any) -> Callable[[Path], None]:
+    """Change the plain values and their digest too."""
+    return header(**changes, sha256=lambda told: seal(told, changes))
+
+
+def seal(told: dict[str, Any], changes: dict[str, Any]) -> str:
+    made = {key: change(told) if callable(change) else change for key, change in changes.items()}
+    values = {key: value for key, value in (told | made).items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def compressed(path: Path) -> None:
@@ -228,7 +270,19 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "no tokens": header(keys="none"),
     "strange turns": header(own={"00": [[10**9], "", "", None]}),
     "more snapshots": header(snapshots=[1, 2, 3]),
-    "no model": header(model=None),
+    "no model": sealed(model=None),
+    "keys in another order": header(keys=lambda told: told["keys"][::-1]),
+    "no digest": header(sha256=None),
+    "keys of pictures": sealed(keys=lambda told: [-1] * len(told["keys"])),
+    "keys of no token": sealed(keys=lambda told: [10**9] * len(told["keys"])),
+    "keys that are no numbers": sealed(keys=lambda told: [float(key) for key in told["keys"]]),
+    "a prompt that ends outside": sealed(turn_start=10**6),
+    "a prompt that ends before": sealed(turn_start=-1),
+    "a prompt that ends nowhere": sealed(turn_start=None),
+    "snapshots outside": sealed(snapshots=[10**6]),
+    "no name": sealed(name=None),
+    "a name that is no text": sealed(name=5),
+    "an empty name": sealed(name=""),
 }
 
 
