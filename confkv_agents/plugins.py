@@ -7,6 +7,7 @@ Code is loaded by path under a private module name; `sys.path` is never changed,
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib.util
 import re
@@ -25,6 +26,7 @@ _PACKAGE = Path(__file__).resolve().parent
 _PREFIX = "confkv_agents._plugins"
 _SITE_FILE = "site.py"
 _ARTICLE = {"agent": "an", "site": "a", "task": "a"}
+_MANY = 8  # names that a message may list
 _LOCK = threading.RLock()
 
 
@@ -81,7 +83,7 @@ def find_task(name_or_path: str | Path) -> Path:
     """Return a task file, given its path or its name (`shop/buy`, `shop/buy.json`, `tasks/shop/buy.json`).
 
     Raises:
-        PluginError: There is no such task; the message lists those that exist.
+        PluginError: There is no such task; the message lists those that exist, or of many those most like it.
     """
     return _find("tasks", name_or_path)
 
@@ -138,7 +140,7 @@ def _execute(path: Path, full_name: str) -> ModuleType:
 
 def _find(kind: Kind, name_or_path: str | Path) -> Path:
     text = str(name_or_path)
-    given = user_path(text)
+    given = user_path(text or ".")
     root = data_dir(kind).resolve()
     if kind != "tasks" and text and text == given.name and not given.suffix:
         # A bare name means what is installed: code that happens to lie in the working folder must not take its place.
@@ -153,14 +155,28 @@ def _find(kind: Kind, name_or_path: str | Path) -> Path:
             found = _below(kind, root, name)
             if found is not None:
                 return found
-    names = ", ".join(available(kind)) or "none"
     what = {"agents": "agent", "envs": "site", "tasks": "task"}[kind]
-    remedy = f"give a path that exists or one of these names: {names}"
+    remedy = f"give a path that exists or {_names_like(kind, given)}"
     if text and given.exists():
         suffix = ".json" if kind == "tasks" else ".py"
         wanted = f"a folder that holds {_SITE_FILE}" if kind == "envs" else f"a file that ends in {suffix}"
         raise PluginError(f"{text!r} is not {wanted}, as {_ARTICLE[what]} {what} is: {remedy}")
     raise PluginError(f"no {what} {text!r}: {remedy}")
+
+
+def _names_like(kind: Kind, given: Path) -> str:
+    """What to say of the names there are: all if they are few, else those most like the one given."""
+    names = available(kind)
+    if kind != "tasks" or len(names) <= _MANY:
+        return f"one of these names: {', '.join(names) or 'none'}"
+    wanted = given.with_suffix("") if given.name else given
+    likeness = {}
+    for name in names:
+        pairs = ((wanted.as_posix().removeprefix("tasks/"), name), (wanted.name, name.rpartition("/")[2]))
+        likeness[name] = max(difflib.SequenceMatcher(None, *pair).ratio() for pair in pairs)
+    close = [name for name in sorted(names, key=lambda name: -likeness[name])[:3] if likeness[name] >= 0.6]
+    every = f"`confkv-agent tasks list` shows all {len(names)} names"
+    return f"a name such as {', '.join(close)} ({every})" if close else f"a name; {every}"
 
 
 def _below(kind: Kind, root: Path, parts: tuple[str, ...]) -> Path | None:

@@ -96,6 +96,27 @@ def test_missing_task_is_refused_with_the_names_that_exist(data: Path, name: str
         plugins.find_task(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("market/task_03x", "a name such as market/task_03, "),
+        ("taks_03.json", "a name such as market/task_03, "),
+        ("tasks/market/by", "a name such as market/buy, "),
+        ("xyz", "or a name; "),
+        ("", "or a name; "),
+        (".", "or a name; "),
+    ],
+)
+def test_of_many_tasks_only_those_like_the_one_wanted_are_named(data: Path, name: str, words: str) -> None:
+    for number in range(10, 0, -1):
+        (data / "tasks" / "market" / f"task_{number:02}.json").write_text("{}")
+    with pytest.raises(PluginError) as caught:
+        plugins.find_task(name)
+    message = str(caught.value)
+    assert words in message and "`confkv-agent tasks list` shows all 12 names" in message
+    assert message.partition("give a path")[2].count("market/") <= 3
+
+
 def test_name_does_not_leave_the_data_folder(data: Path) -> None:
     (data / "secret.json").write_text("{}")
     with pytest.raises(PluginError, match="no task"):

@@ -1,7 +1,7 @@
 """The environment with gymnasium's API, registered as `confkv_agents/Web-v0`.
 
 import gymnasium, confkv_agents.web.gym_env
-env = gymnasium.make("confkv_agents/Web-v0", task="shop/buy_backpack")
+env = gymnasium.make("confkv_agents/Web-v0", task="shop/past_order")
 observation, info = env.reset(seed=7)
 observation, reward, terminated, truncated, info = env.step("click [3]")
 """
