@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from langchain_core.messages import BaseMessage
 
 from confkv_agents.chat_errors import langchain_errors_raised
-from confkv_agents.chat_options import template_vars
+from confkv_agents.chat_fields import shown
+from confkv_agents.chat_options import as_cache_config, template_vars
 from confkv_agents.chat_tools import tool_use
+from confkv_agents.errors import ConfigError
 from confkv_agents.messages import ImageAccess, has_pictures, to_turns
 
 if TYPE_CHECKING:
@@ -37,6 +39,13 @@ class EngineAccess:
         image_limits: ImageLimits
         allow_image_urls: bool
         allow_image_files: bool
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        check_engine(kwargs.get("engine"))
+        as_cache_config(kwargs.get("kv"))
+        if kwargs.get("revision") is not None and kwargs.get("engine") is None:
+            check_revision(*(kwargs.get(key) for key in ("model", "model_name", "model_id")))
+        super().__init__(*args, **kwargs)
 
     @property
     def kv_bytes(self) -> int:
@@ -85,10 +94,37 @@ class EngineAccess:
 
     def _engine(self) -> Engine:
         if self.engine is not None:
-            return self.engine
+            return check_engine(self.engine)
         from confkv_agents.engine.registry import get_engine
 
         return get_engine(self.model, revision=self.revision, dtype=self.dtype, device_map=self.device_map)
+
+
+def check_engine(engine: Any) -> Any:
+    """The engine that was given, or `None`.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    if engine is not None:
+        from confkv_agents.engine import Engine
+
+        if not isinstance(engine, Engine):
+            raise ConfigError(f"engine must be an Engine of confkv_agents.engine, got {shown(engine)}")
+    return engine
+
+
+def check_revision(*names: Any) -> None:
+    """Refuse a revision of the embedded model, which has one only.
+
+    Args:
+        names: What was given as the model's name, by any of the field's names.
+
+    Raises:
+        ConfigError: The model is the embedded one.
+    """
+    if all(name in (None, "embedded") for name in names):
+        raise ConfigError("the model 'embedded' has no revisions; leave revision out, or name a model of the hub")
 
 
 @cache

@@ -139,8 +139,8 @@ def checked_field(name: str, value: Any) -> Any:
     try:
         ChatFields.__pydantic_validator__.validate_assignment(fields, name, value)
     except ValidationError as error:
-        why = error.errors(include_url=False, include_context=False)[0]["msg"]
-        raise ConfigError(f"{name} cannot be {shown(value)}: {why}") from error
+        told = [entry["msg"].removeprefix("Value error, ") for entry in error.errors(include_url=False)[:2]]
+        raise ConfigError(f"{name} cannot be {shown(value)}: {', or '.join(told)}") from error
     return getattr(fields, name)
 
 

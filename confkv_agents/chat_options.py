@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -141,17 +142,33 @@ def cache_config(model: ChatConfKV) -> CacheConfig:
     """How a model's conversations spend memory.
 
     Raises:
-        TypeError: `kv` is no `CacheConfig`.
+        ConfigError: `kv` is no `CacheConfig`, or a setting is impossible.
     """
     from confkv_agents.cache import CacheConfig
 
-    if model.kv is None:
-        return CacheConfig(policy=model.policy, budget=model.budget)
-    if isinstance(model.kv, dict):
-        return CacheConfig(**model.kv)
-    if not isinstance(model.kv, CacheConfig):
-        raise TypeError(f"kv must be a CacheConfig, got {type(model.kv).__name__}")
-    return model.kv
+    whole = as_cache_config(model.kv)
+    return CacheConfig(policy=model.policy, budget=model.budget) if whole is None else whole
+
+
+def as_cache_config(kv: Any) -> CacheConfig | None:
+    """What the field `kv` says: a configuration, or a dictionary of its fields.
+
+    Raises:
+        ConfigError: It is neither, or a setting is impossible.
+    """
+    if kv is None:
+        return None
+    from confkv_agents.cache import CacheConfig
+
+    if isinstance(kv, CacheConfig):
+        return kv
+    known = [field.name for field in dataclasses.fields(CacheConfig)]
+    if not isinstance(kv, Mapping):
+        raise ConfigError(f"kv must be a CacheConfig or a dictionary of its fields, got {shown(kv)}")
+    unknown = [str(name) for name in kv if name not in known]
+    if unknown:
+        raise ConfigError(f"kv has no field {', '.join(unknown)}; a CacheConfig has {', '.join(known)}")
+    return CacheConfig(**kv)
 
 
 def merged(first: Sequence[str] | None, second: Sequence[str] | str | None) -> list[str]:

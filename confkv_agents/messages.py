@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -143,6 +144,10 @@ def _tool_calls(message: AIMessage, where: str) -> tuple[dict[str, Any], ...]:
     for call in message.tool_calls:
         if not isinstance(call["args"], dict):
             raise PromptError(f"{where} has a tool call whose arguments are no object: {call['name']!r}")
+        try:
+            json.dumps(call["args"])
+        except (TypeError, ValueError, RecursionError) as error:
+            raise PromptError(f"{where} has a call of {call['name']!r} whose arguments are no JSON: {error}") from error
         calls.append({"name": call["name"], "arguments": call["args"], "id": call.get("id")})
     for wrong in message.invalid_tool_calls:
         calls.append({"name": wrong["name"] or "", "arguments": wrong["args"] or "", "id": wrong.get("id")})

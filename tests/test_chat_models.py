@@ -13,7 +13,7 @@ import langchain_core.exceptions as langchain_errors
 import pytest
 from langchain.agents import create_agent
 from langchain_core.caches import InMemoryCache
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import ConfigurableField
 from langgraph.checkpoint.memory import InMemorySaver
@@ -30,6 +30,7 @@ from confkv_agents.errors import (
     EngineTimeoutError,
     ImageError,
     ModelNotFoundError,
+    PromptError,
     PromptTooLongError,
 )
 from tests.engine.tiny import script, tiny_llama, tiny_smolvlm
@@ -242,6 +243,38 @@ def test_the_constructor_refuses_what_a_call_refuses(name: str, value: Any) -> N
         ChatConfKV(**{name: value})
 
 
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"kv": {"foo": 3}}, "kv has no field foo"),
+        ({"kv": {"budget": 0}}, "budget"),
+        ({"kv": 5}, "kv must be a CacheConfig"),
+        ({"engine": 5}, "engine must be an Engine"),
+        ({"revision": "main"}, "no revisions"),
+        ({"model": "embedded", "revision": "main"}, "no revisions"),
+    ],
+)
+def test_fields_of_the_wrong_kind_are_refused_at_construction(fields: dict[str, Any], told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        ChatConfKV(**fields)
+
+
+def test_a_model_of_the_hub_may_have_a_revision() -> None:
+    assert ChatConfKV(model_name="some/model", revision="main").revision == "main"  # type: ignore[call-arg]
+
+
+def test_a_timeout_that_runs_out_at_once_blames_nobody(model: ChatConfKV) -> None:
+    with pytest.raises(EngineTimeoutError, match="ran out before") as late:
+        model.invoke("Hi", timeout=1e-9)
+    assert "busy" not in str(late.value)
+
+
+def test_call_arguments_that_are_no_json_are_refused(model: ChatConfKV) -> None:
+    called = AIMessage("", tool_calls=[{"name": "add", "args": {"a": {1, 2}}, "id": "1"}])
+    with pytest.raises(PromptError, match=r"'add' whose arguments are no JSON.*set"):
+        model.invoke([HumanMessage("Hi"), called, ToolMessage("3", tool_call_id="1")])
+
+
 def test_options_that_say_nothing_are_as_if_not_given(model: ChatConfKV) -> None:
     nothing = dict.fromkeys(["temperature", "logprobs", "top_logprobs", "trace", "chat_template_kwargs", "timeout"])
     assert model.invoke("Hi", stop=None, **nothing).text == model.invoke("Hi").text
@@ -391,7 +424,7 @@ def test_a_whole_cache_configuration_can_be_given(engine: Engine) -> None:
     for kv in (config, {"policy": "window", "budget": 128}):
         answer = ChatConfKV(model="tiny", engine=engine, kv=kv, max_tokens=2).invoke("Hi")
         assert answer.response_metadata["confkv"]["budget"]["max"] == 128
-    with pytest.raises(TypeError, match="CacheConfig"):
+    with pytest.raises(ConfigError, match="CacheConfig"):
         ChatConfKV(model="tiny", engine=engine, kv=3).invoke("Hi")
 
 

@@ -20,7 +20,7 @@ from confkv_agents.chat_models import ChatConfKV
 from confkv_agents.chat_tools import response_schema, tool_choice_name, tool_use
 from confkv_agents.engine import Engine
 from confkv_agents.engine.tools import call_text
-from confkv_agents.errors import ExtraMissingError
+from confkv_agents.errors import ConfigError, ExtraMissingError
 from tests.engine.tiny import tiny_smolvlm
 from tests.engine.tool_templates import tiny_with_tools
 from tests.scripted import Reply, install
@@ -132,6 +132,20 @@ def test_what_cannot_be_called_is_refused(make: Make) -> None:
         make("x").bind_tools([add, add]).invoke("Hi")
     with pytest.raises(ValueError, match="needs tools"):
         make("x").invoke("Hi", tool_choice="any")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "told"),
+    [
+        ({"type": "string"}, "must be of the type 'object'"),
+        (5, "must be a JSON schema"),
+        ({"type": "object", "properties": {"a": {"enum": {1}}}}, "no JSON"),
+    ],
+)
+def test_parameters_that_no_arguments_fit_are_refused(parameters: Any, told: str) -> None:
+    made = {"type": "function", "function": {"name": "odd", "description": "", "parameters": parameters}}
+    with pytest.raises(ConfigError, match=f"'odd'.*{told}"):
+        ChatConfKV().bind_tools([made])
 
 
 def test_one_call_is_demanded_and_several_may_be_made_freely() -> None:

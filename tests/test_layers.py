@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "chat_structured": {"chat_errors", "chat_tools"},
     "chat_options": {"cache", "engine", "chat_fields", "chat_tools"},
     "chat_sessions": {"engine", "chat_options"},
-    "chat_engine": {"engine", "messages", "chat_errors", "chat_options", "chat_tools"},
+    "chat_engine": {"cache", "engine", "messages", "chat_errors", "chat_fields", "chat_options", "chat_tools"},
     "chat_models": {
         *("messages", "engine", "cache", "chat_engine", "chat_errors", "chat_fields", "chat_options"),
         *("chat_profile", "chat_results", "chat_sessions", "chat_structured", "chat_tools"),

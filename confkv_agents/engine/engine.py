@@ -368,8 +368,8 @@ class Engine:
             self._fail(
                 stream,
                 EngineTimeoutError(
-                    f"the request waited longer than its timeout of {stream.request.timeout:g} s: the engine "
-                    "was busy with other requests"
+                    f"the request's timeout of {stream.request.timeout:g} s ran out before its answer was begun; "
+                    "give it more time, as other requests or loading the model may come first"
                 ),
             )
 
