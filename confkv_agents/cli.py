@@ -23,11 +23,12 @@ try:
     import typer
 
     from confkv_agents import __version__
-    from confkv_agents.errors import ConfKVError
+    from confkv_agents.errors import ConfigError, ConfKVError
     from confkv_agents.evaluation import cache_commands
     from confkv_agents.evaluation.batch import commands as batch_commands
     from confkv_agents.evaluation.bench.commands import bench_app
     from confkv_agents.evaluation.bench.replay_command import replay
+    from confkv_agents.evaluation.words import printable
 except KeyboardInterrupt:  # on a busy machine this takes seconds; `main` answers all later ones
     sys.stderr.write("stopped\n")
     sys.exit(130)
@@ -190,7 +191,7 @@ def tasks_list() -> None:
     for name in available("tasks"):
         for task in load_tasks(data_dir("tasks") / f"{name}.json"):
             suffix = task.key.removeprefix(task.source.stem)
-            typer.echo(f"{name}{suffix}  {task.intent}")
+            typer.echo(printable(f"{name}{suffix}  {task.intent}"))
 
 
 @tasks_app.command("check")
@@ -204,7 +205,7 @@ def tasks_check(
     tasks = load_tasks(path, dialect)  # type: ignore[arg-type]
     unsupported = [task for task in tasks if task.unsupported]
     for task in unsupported:
-        typer.echo(f"{task.key}: valid, but cannot be run here: {'; '.join(task.unsupported)}")
+        typer.echo(printable(f"{task.key}: valid, but cannot be run here: {'; '.join(task.unsupported)}"))
     scripted = sum(bool(task.oracle) for task in tasks)
     typer.echo(
         f"{len(tasks)} valid task{'s' if len(tasks) != 1 else ''}, "
@@ -237,10 +238,19 @@ def _handle_signals() -> None:
             signal.signal(getattr(signal, name), interrupt)
 
 
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """An empty path would mean the current folder, as of a variable that a script forgot to set."""
+    for place, argument in enumerate(arguments):
+        name, equals, value = argument.partition("=")
+        if not argument or (name.startswith("--") and equals and not value):
+            named = name or (arguments[place - 1] if place else "the first argument")
+            raise ConfigError(f"the value after {named} is empty; leave it out, or write . for the current folder")
+
+
 def _one_line(error: BaseException) -> str:
     spell = getattr(error, "format_message", None)
     message = spell() if spell is not None else str(error)
-    return " ".join(message.split()) or type(error).__name__
+    return printable(" ".join(message.split())) or type(error).__name__
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -253,6 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         _handle_signals()
+        _refuse_empty(sys.argv[1:] if arguments is None else arguments)
         command: Any = typer.main.get_command(app)
         code = command.main(
             args=list(arguments) if arguments is not None else None,

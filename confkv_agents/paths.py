@@ -16,8 +16,10 @@ def user_path(text: str | Path) -> Path:
     """Return a path as a user wrote it, with `~` replaced; there may be nothing at it.
 
     Raises:
-        ConfigError: Nobody could use it: it names an unknown user, is too long, or may not be looked at.
+        ConfigError: Nobody could use it: it is empty, names an unknown user, is too long, or may not be looked at.
     """
+    if text == "":
+        raise ConfigError("a path is empty; write . for the current folder")
     shown = str(text) if len(str(text)) <= 80 else f"{str(text)[:77]}..."
     try:
         path = Path(text).expanduser()

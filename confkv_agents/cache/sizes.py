@@ -25,15 +25,26 @@ from confkv_agents.cache.policies import Policy
 from confkv_agents.cache.slots import Regions, SlotTable
 from confkv_agents.cache.tiers import BLOCK, DenseStore, Int8Store, blocks_of
 from confkv_agents.cache.usage import token_bytes
+from confkv_agents.errors import UnsupportedModelError
 
 _INDEX, _WEIGHT = 8, 4  # bytes of an entry in the list of free slots, and of a query's weight
 
 
 def kv_shape(model_config: PreTrainedConfig) -> tuple[int, int]:
-    """Return KV heads and the width of a head in channels, of a model's text part."""
+    """Return KV heads and the width of a head in channels, of a model's text part.
+
+    Raises:
+        UnsupportedModelError: The configuration says that there are none.
+    """
     text = model_config.get_text_config(decoder=True)
     heads = getattr(text, "num_key_value_heads", None) or text.num_attention_heads
+    for name in ("num_attention_heads", "hidden_size"):
+        value = getattr(text, name, None)
+        if not isinstance(value, int) or value < 1:
+            raise UnsupportedModelError(f"the model's configuration says {name} is {value!r}; it must be at least 1")
     width = getattr(text, "head_dim", None) or text.hidden_size // text.num_attention_heads
+    if min(heads, width) < 1:
+        raise UnsupportedModelError(f"the model's configuration gives {heads} KV heads of {width} channels")
     return int(heads), int(width)
 
 

@@ -160,6 +160,8 @@ def load_config(name: str, *, revision: str | None = None) -> Any:
         UnsupportedModelError: The cache does not know the model's family.
     """
     path = Path(name).expanduser()
+    if path.suffix == ".json" and not path.exists():
+        raise ModelNotFoundError(f"there is no file {name!r}; pass a configuration's JSON file that exists")
     source = str(path) if path.suffix == ".json" and path.is_file() else _source(name)
     options: dict[str, Any] = {"trust_remote_code": False}
     if revision is not None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 POLICIES = "full,window,h2o,snapkv,confkv,confkv+recall"
 NO_LIMIT = 1 << 30  # tokens; where so many fit, memory sets no limit
+_MOST = 1 << 40  # of anything that is counted: all sums stay far below 64 bits
 _SHORT = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "half": "float16"}
 
 
@@ -138,6 +139,9 @@ def make_plan(
     for name, value in (("memory", memory), ("context", context), ("sessions", sessions)):
         if value < 1:
             raise ConfigError(f"--{name} is {value}; pass a number above 0")
+    for name, value in (("context", context), ("sessions", sessions), ("budget", budget), ("chunk", chunk)):
+        if value > _MOST:
+            raise ConfigError(f"--{name} is {value}; pass a number up to {_MOST:,}")
     from confkv_agents.cache.sizes import CacheSizes
     from confkv_agents.engine.loading import load_config
     from confkv_agents.evaluation.bench.policies import parse_policies
@@ -174,7 +178,10 @@ def parse_memory(text: str) -> int:
     except ValueError:
         amount = 0
     if amount <= 0 or text.strip()[-1].isdigit():
-        raise ConfigError(f"--memory {text!r} is no amount of memory; write a number above 0 with a unit, like '24GiB'")
+        raise ConfigError(
+            f"--memory {text[:40]!r} is no amount of memory that there can be; write a number above 0 with a unit, "
+            "like '24GiB'"
+        )
     return amount
 
 

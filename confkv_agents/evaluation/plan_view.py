@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich import box
 from rich.console import Console, Group
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -24,8 +25,17 @@ def show_plan(plan: Plan, console: Console | None = None) -> None:
     """
     console = console or Console(highlight=False)
     width = min(WIDTH, console.width)
-    table = _table(plan, padding=1 if width == WIDTH else 0)
-    console.print(Group(_facts(plan), Text(), table, Text(), _remarks(plan)), width=width)
+    tables = [_table(plan, padding=1 if width == WIDTH else 0, folded=folded) for folded in (False, True)]
+    unbounded = console.options.update(width=10**6)
+    needed = [Measurement.get(console, unbounded, table).minimum for table in tables]
+    table = tables[needed[0] > width]
+    # Where even that is too wide for the terminal its lines wrap; cropped figures would be lost.
+    wide = Console(
+        file=console.file, width=max(width, min(needed)), force_terminal=console.is_terminal, highlight=False
+    )
+    console.print(Group(_facts(plan), Text()), width=width)
+    wide.print(table)
+    console.print(Group(Text(), _remarks(plan)), width=width)
 
 
 def _facts(plan: Plan) -> Table:
@@ -64,13 +74,16 @@ def _layers(model: ModelSize) -> str:
     return f"{layers}, {heads}{positions}"
 
 
-def _table(plan: Plan, padding: int) -> Table:
+def _table(plan: Plan, padding: int, *, folded: bool) -> Table:
+    """A row per policy; folded, a policy's settings lie one below the other."""
     heads = ["policy", "KV per\ntoken", "peak per\nsession", "held per\nsession", "host per\nsession"]
     heads += ["all with\nweights", "fits", "sessions\nat most", "longest\ncontext"]
     rows = [_cells(row) for row in plan.policies]
+    if folded:
+        rows = [[row[0].replace(":", "\n "), *row[1:]] for row in rows]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, padding, 0, 0))
     for number, head in enumerate(heads):
-        lines = [*head.split("\n"), *(row[number] for row in rows)]
+        lines = [*head.split("\n"), *(line for row in rows for line in row[number].split("\n"))]
         words_ = head in ("policy", "fits")
         width = min(max(map(len, lines)), _WIDEST_LABEL)
         table.add_column(head, justify="left" if words_ else "right", overflow="fold", min_width=width)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -37,6 +38,11 @@ def verdict_of(status: str, result: Mapping[str, Any] | None) -> Verdict:
     if result["success"] is None:
         return Verdict("No verdict", why, "note")
     return Verdict("Success", why, "good") if result["success"] else Verdict("No success", why, "bad")
+
+
+def printable(text: str) -> str:
+    """The same text without control characters, which would act on a terminal; line ends and tabs stay."""
+    return "".join(each for each in text if each in "\n\t" or unicodedata.category(each) != "Cc")
 
 
 def count(value: float | None) -> str:

@@ -151,6 +151,7 @@ def test_memory_without_unit_or_sense_is_refused(text: str):
         ({"model_type": "deepseek_v3"}, UnsupportedModelError, ["deepseek_v3", "MLA"]),
         ({"model_type": "mamba2"}, UnsupportedModelError, ["mamba2"]),
         ({"model_type": "no-such-family"}, UnsupportedModelError, ["configuration"]),
+        ({"model_type": "qwen2", "num_attention_heads": 0}, UnsupportedModelError, ["num_attention_heads is 0"]),
         ({"model_type": "bert"}, UnsupportedModelError, ["bert", "supported"]),
         (None, ModelError, ["config.json", "cannot be read"]),
     ],
@@ -183,6 +184,21 @@ def test_the_table_fits_the_terminal_and_cuts_nothing(model: str, width: int):
         assert f"{row.sessions:,}" in cells
         assert ("yes" if row.fits else "no") in cells
         assert cells[-1] == "any" if row.longest_context is None else cells[-1] in ("M", f"{row.longest_context:,}")
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+@pytest.mark.parametrize("label", ["confkv:int8_share=0", "confkv:int8_share=0:pyramid=0.5:half_life=4096"])
+def test_long_names_of_policies_crop_no_figure(width: int, label: str):
+    stream = StringIO()
+    plan = plan_of(QWEN_7B, policies=f"confkv,{label}")
+    show_plan(plan, Console(file=stream, width=width, highlight=False))
+    shown = stream.getvalue()
+    assert "longest" in shown and "context" in shown
+    line, *_ = (line.split() for line in shown.splitlines() if line.split()[:1] == ["confkv"])
+    assert line[-3:] == ["yes", f"{plan.policies[0].sessions:,}", "any"]
+    assert "int8_share=0" in shown
+    if width == 80 and label.count(":") == 1:
+        assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.mark.parametrize(("model", "memory"), [(QWEN_7B, 24), (QWEN_32B, 80), (LLAMA_7B, 24)])
@@ -225,11 +241,18 @@ def test_the_command_prints_the_table_and_writes_the_numbers(capsys: pytest.Capt
         (["--memory", "1GiB", "--policies", "confkv:colour=red"], ["colour=red"]),
         (["--memory", "1GiB", "--model", "./none"], ["no folder"]),
         (["--memory", "1GiB", "--json", "/none/x.json"], ["/none/x.json"]),
+        (["--memory", "1GiB", "--policies", "confkv:span=x"], ["span is 'x'"]),
+        (["--memory", "1GiB", "--context", "9" * 20], ["--context is 9999"]),
+        (["--memory", "1GiB", "--budget", "9" * 20], ["--budget is 9999"]),
+        (["--memory", "9" * 400 + "GiB"], ["--memory '999"]),
+        (["--memory", "1GiB", "--model", "none.json"], ["no file 'none.json'"]),
+        (["--memory", "1GiB", "--model="], ["after --model is empty"]),
+        (["--memory", "1GiB", "--json", ""], ["after --json is empty"]),
         ([], ["--memory"]),
     ],
 )
 def test_bad_input_is_one_clear_line(capsys: pytest.CaptureFixture[str], arguments: list[str], words: list[str]):
-    model = [] if "--model" in arguments else ["--model", QWEN_7B]
+    model = [] if any(each.startswith("--model") for each in arguments) else ["--model", QWEN_7B]
     code = main(["plan", *model, *arguments])
     error = capsys.readouterr().err
     assert (code, error.count("\n")) == (2, 1)
