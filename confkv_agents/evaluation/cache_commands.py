@@ -56,12 +56,17 @@ def trace(
     ] = None,
 ) -> None:
     """Summarise and draw what a cache did at each step: confidence, budget, evictions, bytes."""
-    from confkv_agents.cache import read_trace
-    from confkv_agents.evaluation.trace_plot import draw_trace
-    from confkv_agents.evaluation.trace_view import show_trace
+    from confkv_agents.errors import TraceError
     from confkv_agents.paths import user_path
 
     source = user_path(file)
+    if not source.exists():
+        raise TraceError(f"{source} does not exist; give a file that a Trace wrote")
+
+    from confkv_agents.cache import read_trace
+    from confkv_agents.evaluation.trace_plot import draw_trace
+    from confkv_agents.evaluation.trace_view import show_trace
+
     recorded = read_trace(source)
     show_trace(recorded, source)
     if recorded.records:

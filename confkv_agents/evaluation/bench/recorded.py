@@ -81,6 +81,8 @@ def read_recorded(folder: Path) -> list[RecordedEpisode]:
         RecordError: There is none, or a record is broken.
     """
     folder = user_path(folder)
+    if not folder.exists():
+        raise RecordError(f"{folder} does not exist; give the folder of a run, a batch or an episode")
     paths = sorted(path for depth in ("", "*/", "*/*/") for path in folder.glob(f"{depth}episode.json"))
     found: dict[str, RecordedEpisode] = {}
     for path in paths:

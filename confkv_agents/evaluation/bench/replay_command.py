@@ -29,13 +29,15 @@ def replay(
     Any recorded episode will do, the oracle's too: the model only has to read, so policies can be compared on a model
     however weak. Continues where the same command was interrupted.
     """
-    from confkv_agents.evaluation.bench.progress import Reporter
     from confkv_agents.evaluation.bench.recorded import read_recorded
+
+    episodes = read_recorded(run)
+
+    from confkv_agents.evaluation.bench.progress import Reporter
     from confkv_agents.evaluation.bench.replay import ReplayBench
     from confkv_agents.evaluation.bench.suite import Common, run_bench
     from confkv_agents.paths import user_path
 
-    episodes = read_recorded(run)
     common = Common(
         model=model,
         policies=policies,
