@@ -52,7 +52,7 @@ class RunConsole:
         grid.add_column(style="dim", no_wrap=True)
         grid.add_column(overflow="fold")
         for name, value in rows:
-            grid.add_row(name, Text(value) if isinstance(value, str) else value)
+            grid.add_row(name, Text(words.printable(value)) if isinstance(value, str) else value)
         self.console.print(grid)
 
     def task(self, key: str, goal: str, seed: int) -> None:
@@ -63,7 +63,7 @@ class RunConsole:
 
     def remark(self, text: str) -> None:
         """Show something the reader should know, such as that the model is a weak one."""
-        self.console.print(Text(text, style="yellow"))
+        self.console.print(Text(words.printable(text), style="yellow"))
 
     @contextlib.contextmanager
     def waiting(self, text: str) -> Iterator[None]:
@@ -124,9 +124,9 @@ class RunConsole:
             ("stop reason", result.stop_reason),
         ]
         if result.error:
-            rows.append(("error", Text(result.error, style="red")))
+            rows.append(("error", Text(words.printable(result.error), style="red")))
         if result.answer is not None:
-            rows.append(("answer", Text(result.answer or "(empty)")))
+            rows.append(("answer", Text(words.printable(result.answer) or "(empty)")))
         rows.append(("steps", _steps_in_words(result)))
         if uses_model:
             share = words.ratio(result.peak_kv_bytes, result.full_kv_bytes)
@@ -165,13 +165,13 @@ class RunConsole:
     def _line(self, index: str, action: str, values: list[str]) -> str:
         columns = self._columns()
         room = max(_LEAST_ACTION, min(self.console.width, 120) - 6 - sum(width for _, width in columns))
-        text = Text(action)
+        text = Text(words.printable(action))
         text.truncate(room, overflow="ellipsis", pad=True)
         cells = "".join(f"{value:>{width}}" for value, (_, width) in zip(values, columns, strict=True))
         return f"{index:>4}  {text.plain}{cells}"
 
     def _below(self, words_: str, style: str) -> None:
-        text = Text(" ".join(words_.split()))
+        text = Text(words.printable(" ".join(words_.split())))
         text.truncate(max(_LEAST_ACTION, min(self.console.width, 120) - 6), overflow="ellipsis")
         self.console.print(Text(f"      {text.plain}", style=style))
 
@@ -195,5 +195,5 @@ def _checks_rows(checks: list[dict[str, Any]]) -> list[tuple[str, Text | str]]:
 
 
 def _cut(value: Any, length: int = 160) -> str:
-    text = "" if value is None else " ".join(str(value).split())
+    text = "" if value is None else words.printable(" ".join(str(value).split()))
     return text if len(text) <= length else text[: length - 1] + "…"

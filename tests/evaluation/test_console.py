@@ -99,3 +99,13 @@ def test_an_agent_without_a_model_shows_no_model_figures():
     text = show(80, with_usage=False)
     assert "tokens" not in text
     assert "KV" not in text
+
+
+def test_texts_of_pages_and_models_cannot_act_on_the_terminal():
+    stream = io.StringIO()
+    console = RunConsole(Console(file=stream, width=80, highlight=False))
+    console.task("shop/\x1b]0;title\x07", "go \x1b[2Jal\x9b31m", 0)
+    console.remark("\x1b[31mred")
+    shown = stream.getvalue()
+    assert "go [2Jal31m" in shown and "[31mred" in shown
+    assert not any(each in shown for each in "\x1b\x07\x9b")

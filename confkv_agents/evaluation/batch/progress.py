@@ -88,14 +88,14 @@ class BatchConsole(BatchCallback):
         self._played += 1
         verdict = words.verdict_of("finished", row)
         line = Text.assemble(
-            (f"{self._done}/{self._total}", "dim"), "  ", unit.name, "  ",
+            (f"{self._done}/{self._total}", "dim"), "  ", words.printable(unit.name), "  ",
             (verdict.words.lower(), {"good": "green", "bad": "red"}.get(verdict.tone, "yellow")),
             (f"  {row['steps']} steps, {words.seconds(row['seconds'].get('total'))}", "dim"),
         )  # fmt: skip
         if row["peak_kv_bytes"] is not None:
             line.append(f", peak KV {words.size(row['peak_kv_bytes'])}", style="dim")
         if row["success"] is None:
-            line.append(f"  {' '.join((row['error'] or '').split())}", style="yellow")
+            line.append(f"  {words.printable(' '.join((row['error'] or '').split()))}", style="yellow")
             line.append(" (tried again later)" if not final else "", style="dim")
         if self._live is None:
             line.append(f"  {self._left()}", style="dim")
@@ -143,7 +143,10 @@ class BatchConsole(BatchCallback):
                 words.size(peak),
                 words.ratio(peak, full),
             )
-        running = [Text("  " + name, style="dim", no_wrap=True, overflow="ellipsis") for name in self._running.values()]
+        running = [
+            Text("  " + words.printable(name), style="dim", no_wrap=True, overflow="ellipsis")
+            for name in self._running.values()
+        ]
         return Group(head, table, *running)
 
 
@@ -184,4 +187,4 @@ def show_comparison(comparison: Sequence[Mapping[str, Any]], console: Console | 
         for name, side in (("gained", "only A solved"), ("lost", "only B solved")):
             if entry["figures"] and entry["figures"][name]:
                 cases = ", ".join(entry["figures"][name])
-                console.print(Text(f"{entry['a']}: {side} {cases}", style="dim"), soft_wrap=True)
+                console.print(Text(words.printable(f"{entry['a']}: {side} {cases}"), style="dim"), soft_wrap=True)

@@ -112,10 +112,14 @@ def _state(content: Mapping[str, Any], summary: Mapping[str, Any]) -> words.Verd
     if content["status"] not in _SETTLED or content["status"] == "failed":
         return words.Verdict("Failed to run", "an unexpected error ended it; the same command continues", "bad")
     if missing or content["status"] == "interrupted":
-        return words.Verdict("Interrupted", f"{missing} episodes are missing; the same command continues", "note")
+        return words.Verdict(
+            "Interrupted",
+            f"{missing} episode{'s are' if missing != 1 else ' is'} missing; the same command continues",
+            "note",
+        )
     if summary["infra_errors"]:
         return words.Verdict("Finished", "but the environment failed some; the same command tries them again", "note")
-    return words.Verdict("Finished", f"{summary['asked']} episodes", "good")
+    return words.Verdict("Finished", f"{summary['asked']} episode{'s' if summary['asked'] != 1 else ''}", "good")
 
 
 def _tiles(content: Mapping[str, Any], rows: Sequence[Any], summary: Mapping[str, Any]) -> list[dict[str, str]]:
