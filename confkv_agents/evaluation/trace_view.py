@@ -171,7 +171,7 @@ def _grid(rows: Sequence[tuple[str, str]]) -> Table:
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, value in rows:
-        grid.add_row(Text(name), Text(value))
+        grid.add_row(Text(name), Text(words.printable(value)))
     return grid
 
 
