@@ -121,7 +121,7 @@ def test_broken_json_is_named_with_line_and_column(capfd: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--task", "no/such"], ["no task 'no/such'", "shop/read_sku"]),
+        (["--task", "shop/read_skew"], ["shop/read_skew", "shop/read_sku", "tasks list"]),
         (["--task", "shop/read_sku", "--agent", "nobody"], ["no agent 'nobody'", "oracle", "react"]),
         (["--task", "shop/read_sku", "--policy", "magic"], ["'magic'", "confkv", "full", "h2o", "window"]),
         (["--task", "shop/read_sku", "--budget", "10"], ["budget", "floor"]),

@@ -195,8 +195,7 @@ def ablate(
       span        neighbours that survive together (needle, perplexity)
       grace       newcomers count as the average token (perplexity, needle)
       group       mean or max over query heads (perplexity, needle)
-      recall      off, gated, steady or random at its share, always (later,
-                  perplexity)
+      recall      off, gated, steady, random, always (later, perplexity)
       again       an unsure step again, or the next one (later, perplexity)
       segments    the cache knows what its tokens are (agent)
 
