@@ -198,8 +198,11 @@ def test_pictures_outside_the_tasks_folder_are_refused(tmp_path: Path, name: str
     (tmp_path / "inside").mkdir()
     fields = json.loads((find_task("shop/read_sku")).read_text(encoding="utf-8")) | {"image": name}
     (tmp_path / "inside" / "task.json").write_text(json.dumps(fields), encoding="utf-8")
-    (task,) = load_tasks(tmp_path / "inside" / "task.json")
     with pytest.raises(TaskError, match="outside the task's folder"):
+        load_tasks(tmp_path / "inside" / "task.json")
+    (task,) = load_tasks(find_task("shop/read_sku"))
+    task = task.model_copy(update={"source": tmp_path / "inside" / "task.json", "images": (name,)})
+    with pytest.raises(TaskError, match="outside the task's folder"):  # a task that was made otherwise
         begin("click [4]", sees=True, pictures="none", task=task)
 
 

@@ -113,7 +113,9 @@ def test_posting_with_a_photo_and_deleting_asks_first(page: Any, server: SiteSer
     page.get_by_role("link", name="Continue").click()
     page.get_by_role("button", name="Publish listing").click()
     page.get_by_text("Your listing is published.").wait_for()
-    page.wait_for_function("document.querySelector('.item-photos img').naturalWidth === 400")
+    from playwright.sync_api import expect
+
+    expect(page.locator(".item-photos img").first).to_have_js_property("naturalWidth", 400)
     delete = page.get_by_role("button", name="Delete listing")
     asked: list[str] = []
     page.once("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
