@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 
 from confkv_agents.cache.together import Together, rows_are_independent
+from confkv_agents.engine.reading import feed
 from confkv_agents.errors import ModelError
 
 if TYPE_CHECKING:
@@ -47,12 +48,6 @@ def decode(jobs: Sequence[Job], model: Any, fail: Callable[[Job, BaseException],
     turn.leave(turn.each(lambda job: job.take(*choices[job])))
     turn.feed(turn.each(lambda job: job.next_inputs()), lambda job, logits: job.fed(logits))
     return turn.jobs
-
-
-def feed(model: Any, cache: ConfKVCache, inputs: Mapping[str, Any]) -> torch.Tensor:
-    """Feed tokens of one row to a cache; returns the raw logits of the next one, `[V]`."""
-    logits: torch.Tensor = model(**inputs, cache=cache, use_cache=True, logits_to_keep=1).logits
-    return logits[0, -1]
 
 
 def feed_together(model: Any, rows: Sequence[tuple[ConfKVCache, Mapping[str, Any]]]) -> list[torch.Tensor | Exception]:
@@ -123,7 +118,7 @@ class _Turn:
         for jobs in ([group] if group else []) + [[job] for job in single]:
             rows = [(job.session.cache, inputs[job]) for job in jobs]
             try:
-                results = feed_together(self._model, rows) if len(rows) > 1 else [feed(self._model, *rows[0])]
+                results = feed_together(self._model, rows) if len(rows) > 1 else [feed(self._model, *rows[0])[0]]
             except BaseException as error:  # noqa: BLE001 - raised where the callers wait
                 for job in jobs:  # each cache is somewhere between two tokens now
                     self._drop(job, _shared(error, len(jobs)) if len(jobs) > 1 else error)

@@ -14,11 +14,10 @@ import torch
 
 from confkv_agents.cache import Trace, confidence
 from confkv_agents.engine.answer import Answer
-from confkv_agents.engine.decoding import feed
 from confkv_agents.engine.encoding import Prompt, PromptEncoder
 from confkv_agents.engine.loading import LoadedModel
 from confkv_agents.engine.misses import WORTH_A_WARNING, Asked, Miss, explain, warn
-from confkv_agents.engine.reading import read_chunk
+from confkv_agents.engine.reading import feed, read_chunk
 from confkv_agents.engine.request import FinishReason, Progress, Range, Request, Result, Stream
 from confkv_agents.engine.sampling import Sampler
 from confkv_agents.engine.segments import segments_of
@@ -229,16 +228,18 @@ class Job:
         session, prompt = self.session, self.prompt
         start = len(session.keys)
         end = min(start + session.config.chunk, len(prompt.ids))
+        looks = None
         if start == self._match.reused and end < len(prompt.ids) and session.cache.wants_recall:
             looks = self._ahead(start)
             if looks is not None:
                 with session.cache.looking_ahead(recall=True):
-                    self._forward(looks)
+                    feed(self._loaded.model, session.cache, looks)
         last = end == len(prompt.ids)
         if last:
             session.cache.recall_next()
-        chunk = self._encoder.embed(prompt, start, end, self._features)
-        logits = read_chunk(self._loaded.model, session.cache, chunk, None if last else self._ahead(end))[0]
+        chunk, ahead = self._encoder.embed(prompt, start, end, self._features), None if last else self._ahead(end)
+        logits = read_chunk(self._loaded.model, session.cache, chunk, ahead)[0]
+        self._probed += sum(inputs["input_ids"].shape[1] for inputs in (looks, ahead) if inputs is not None)
         session.keys.extend(prompt.keys[start:end])
         self.stream.put(Progress(end - self._match.reused, len(prompt.ids) - self._match.reused))
         if last:
@@ -259,7 +260,6 @@ class Job:
         start = pictures[-1] + 1 if pictures else start  # a picture is looked at, it does not look
         if start == len(prompt.ids):
             return None
-        self._probed += len(prompt.ids) - start
         return self._encoder.embed(prompt, start, len(prompt.ids), self._features, after=end)
 
     # ---- one token; `decoding.decode` calls these in this order
@@ -324,10 +324,6 @@ class Job:
         if self._logits is None:
             raise RuntimeError("the prompt is not read yet")
         return self._logits
-
-    def _forward(self, inputs: dict[str, Any]) -> torch.Tensor:
-        """Feed tokens to the session's cache; returns the raw next-token logits, `[V]`."""
-        return feed(self._loaded.model, self.session.cache, inputs)
 
     def _finish(self, reason: FinishReason) -> bool:
         answer = self.answer

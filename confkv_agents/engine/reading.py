@@ -42,7 +42,7 @@ def read_prompt(
         chunk = getattr(getattr(cache, "config", None), "chunk", total)
     if total > chunk and getattr(cache, "wants_recall", False):
         with cache.looking_ahead(recall=True):
-            _feed(model, cache, {"input_ids": ids[:, max(0, total - cache.policy.probe) :]})
+            feed(model, cache, {"input_ids": ids[:, max(0, total - cache.policy.probe) :]})
     for start in range(0, total, chunk):
         end = min(start + chunk, total)
         if end == total and hasattr(cache, "recall_next"):
@@ -69,13 +69,13 @@ def read_chunk(model: Any, cache: Any, chunk: Mapping[str, Any], ahead: Mapping[
         `[B, V]` raw logits of the token that follows the chunk; with tokens ahead they mean nothing.
     """
     if ahead is None:
-        return _feed(model, cache, chunk)
+        return feed(model, cache, chunk)
     if cache.reads_ahead:
         with cache.reading_ahead(ahead["input_ids"].shape[1]):
-            return _feed(model, cache, _joined(model, chunk, ahead))
-    logits = _feed(model, cache, chunk)
+            return feed(model, cache, _joined(model, chunk, ahead))
+    logits = feed(model, cache, chunk)
     with cache.looking_ahead():
-        _feed(model, cache, ahead)
+        feed(model, cache, ahead)
     return logits
 
 
@@ -104,15 +104,16 @@ def again_if_unsure(model: Any, cache: Any, token: torch.Tensor, logits: torch.T
         `[B, V]` raw logits to go on with; `cache.observe` has not seen them yet.
     """
     policy = getattr(cache, "policy", None)
-    if policy is None or policy.recall == "off":
+    if policy is None or policy.recall != "gated":  # elsewhere confidence decides nothing, so it need not be asked
         return logits
     if cache.should_recall(confidence(logits, cache.config.confidence).tolist()):
         with cache.recalling():
-            return _feed(model, cache, {"input_ids": token})
+            return feed(model, cache, {"input_ids": token})
     return logits
 
 
-def _feed(model: Any, cache: Any, inputs: Mapping[str, Any]) -> torch.Tensor:
+def feed(model: Any, cache: Any, inputs: Mapping[str, Any]) -> torch.Tensor:
+    """Run the model on new tokens; returns the raw logits of the token that follows, `[B, V]`."""
     output = model(**inputs, cache=cache, use_cache=True, logits_to_keep=1)
     logits: torch.Tensor = output.logits[:, -1]
     return logits

@@ -11,14 +11,12 @@ from typing import Any
 import torch
 
 from confkv_agents.engine.loading import LoadedModel
-from confkv_agents.engine.reading import again_if_unsure
+from confkv_agents.engine.reading import again_if_unsure, feed
 
 
 def step(model: Any, cache: Any, token: torch.Tensor) -> torch.Tensor:
     """Feed one token `[1, 1]`; returns the raw next-token logits `[1, V]`."""
-    output = model(input_ids=token, cache=cache, use_cache=True, logits_to_keep=1)
-    logits: torch.Tensor = output.logits[:, -1]
-    return logits
+    return feed(model, cache, {"input_ids": token})
 
 
 @dataclass
