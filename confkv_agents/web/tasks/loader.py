@@ -86,7 +86,7 @@ def _read_file(path: Path, dialect: str, placeholders: dict[str, str]) -> Iterat
         try:
             yield Task.read(raw, dialect, path, sha256, many, known_sites)
         except ValidationError as error:
-            raise TaskError(f"{prefix} {_explain(error)}") from None
+            raise TaskError(f"{prefix} {explain(error)}") from None
 
 
 def _texts(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
@@ -101,7 +101,8 @@ def _texts(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
             yield from _texts(item, f"{where}.{key}" if where else str(key))
 
 
-def _explain(error: ValidationError) -> str:
+def explain(error: ValidationError) -> str:
+    """What is wrong with an object, field by field, in one line."""
     lines = []
     for problem in error.errors()[:5]:
         field = ""

@@ -66,6 +66,8 @@ class Extension(BaseModel):
     """A plausible wrong solution, which the evaluation must refuse."""
     tags: tuple[Literal["visual", "long-memory", "cross-site"], ...] = ()
     """What makes it hard, where other fields do not say; results are broken down by it."""
+    template: str | None = None
+    """The template that made it, where one did: the same template and seed make it again."""
 
     @field_validator("oracle", "near_miss")
     @classmethod

@@ -18,14 +18,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from confkv_agents.web.sitekit import Database, door_routes, endpoint
+from confkv_agents.web.sitekit import door_routes, endpoint
 
 from . import pages_account as account
 from . import pages_browse as browse
 from . import pages_deal as deal
 from . import pages_post as post
+from .database import open_database
 from .prices import amount, price
-from .seeding import seed_database
 from .state import read_state
 from .uploads import LARGEST_FILE, MOST_PHOTOS
 from .visit import Page, Visit
@@ -144,7 +144,7 @@ def create_app(database: Path, seed: int) -> Starlette:
     Returns:
         A Starlette application that shares nothing with other applications made here.
     """
-    store = Database(database, seed, (_HERE / "schema.sql").read_text(encoding="utf-8"), seed_database)
+    store = open_database(database, seed)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

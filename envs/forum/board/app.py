@@ -18,14 +18,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.templating import Jinja2Templates
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from confkv_agents.web.sitekit import Database, door_routes
+from confkv_agents.web.sitekit import door_routes
 
 from . import pages_lists as lists
 from . import pages_post as post
 from . import pages_user as people
 from . import pages_write as write
+from .database import open_database
 from .markdown import to_html, to_plain
-from .seeding import seed_database
 from .state import read_state
 from .visit import LARGEST_FORM, LARGEST_UPLOAD, Page, Visit, endpoint, iso
 
@@ -175,7 +175,7 @@ def create_app(database: Path, seed: int) -> Starlette:
     Returns:
         A Starlette application that shares nothing with other applications made here.
     """
-    board = Database(database, seed, (_HERE / "schema.sql").read_text(encoding="utf-8"), seed_database)
+    board = open_database(database, seed)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
