@@ -32,6 +32,7 @@ SUPPORTED = {
     "gemma3_text": "Gemma 3 text",
     "smolvlm": "SmolVLM",
     "idefics3": "Idefics3",
+    "llava": "LLaVA",
     "llava_onevision": "LLaVA-OneVision",
     "qwen2_5_vl": "Qwen2.5-VL",
     "qwen3_vl": "Qwen3-VL",

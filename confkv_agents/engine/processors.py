@@ -14,6 +14,7 @@ import transformers
 KINDS = {
     "smolvlm": "Idefics3Processor",
     "idefics3": "Idefics3Processor",
+    "llava": "LlavaProcessor",
     "llava_onevision": "LlavaOnevisionProcessor",
     "qwen2_5_vl": "Qwen2_5_VLProcessor",
     "qwen3_vl": "Qwen3VLProcessor",

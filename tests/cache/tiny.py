@@ -11,6 +11,7 @@ from transformers import (
     Gemma3TextConfig,
     Idefics3Config,
     LlamaConfig,
+    LlavaConfig,
     LlavaOnevisionConfig,
     MistralConfig,
     Phi3Config,
@@ -46,7 +47,7 @@ VISION = {
 }
 CORE = ("llama", "gemma3_text", "smolvlm")  # plain, with sliding layers, with pictures
 MROPE = ("qwen2_5_vl", "qwen3_vl")  # three rows of positions: time, height, width
-SEEING = ("smolvlm", "idefics3", "llava_onevision", *MROPE)
+SEEING = ("smolvlm", "idefics3", "llava", "llava_onevision", *MROPE)
 FAMILIES = ("llama", "qwen2", "qwen3", "mistral", "phi3", "gemma3_text", *SEEING)
 
 
@@ -67,6 +68,12 @@ def make_config(family: str) -> PreTrainedConfig:
     if family in MROPE:
         return _mrope_config(family)
     tie = {"pad_token_id": 0, "tie_word_embeddings": False, "image_token_id": IMAGE_TOKEN}
+    if family == "llava":  # without the class token, as LLaVA takes it
+        return LlavaConfig(
+            text_config={"model_type": "llama", **TEXT},
+            vision_config={"model_type": "clip_vision_model", **VISION},
+            **tie,
+        )
     if family == "llava_onevision":
         return LlavaOnevisionConfig(
             text_config={"model_type": "qwen2", **TEXT},
@@ -116,6 +123,9 @@ def make_prompt(family: str, length: int, seed: int = 1) -> Prompt:
     if family in ("smolvlm", "idefics3"):
         ids[0, 2:6] = IMAGE_TOKEN
         return Prompt(ids, {"pixel_values": torch.randn(1, 1, 3, 32, 32, generator=random)})
+    if family == "llava":
+        ids = torch.cat([ids[:, :2], torch.full((1, 16), IMAGE_TOKEN), ids[:, 2:]], 1)
+        return Prompt(ids, {"pixel_values": torch.randn(1, 3, 32, 32, generator=random)})
     if family == "llava_onevision":
         features = 16 + 16 + 4  # the whole picture, the one tile, and a new-line feature per row of the tile
         ids = torch.cat([ids[:, :2], torch.full((1, features), IMAGE_TOKEN), ids[:, 2:]], 1)

@@ -13,6 +13,8 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
     LlamaConfig,
     LlamaForCausalLM,
+    LlavaConfig,
+    LlavaForConditionalGeneration,
     LlavaOnevisionConfig,
     LlavaOnevisionForConditionalGeneration,
     PreTrainedTokenizerFast,
@@ -23,6 +25,7 @@ from transformers import (
     SmolVLMConfig,
     SmolVLMForConditionalGeneration,
 )
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
 from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
@@ -143,6 +146,28 @@ def tiny_smolvlm(seed: int = 0) -> LoadedModel:
 
 
 def tiny_llava(seed: int = 0) -> LoadedModel:
+    """LLaVA with CLIP's vision: one square picture each, without the class token."""
+    tokenizer = tiny_tokenizer(CHATML_PARTS)
+    torch.manual_seed(seed)
+    config = LlavaConfig(
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        vision_config={"model_type": "clip_vision_model", **VISION, "num_hidden_layers": 2},
+        text_config={"model_type": "llama", **TEXT, **_ids(tokenizer)},
+    )
+    processor = picture_processor("llava")(
+        CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}),
+        tokenizer,
+        patch_size=8,
+        vision_feature_select_strategy="default",
+        num_additional_image_tokens=1,
+        chat_template=CHATML_PARTS,
+    )
+    model = LlavaForConditionalGeneration(config)
+    _speak_plainly(model, tokenizer)
+    return prepare_model("tiny-llava", model, tokenizer, processor)
+
+
+def tiny_llava_onevision(seed: int = 0) -> LoadedModel:
     tokenizer = tiny_tokenizer(CHATML_PARTS)
     torch.manual_seed(seed)
     config = LlavaOnevisionConfig(
@@ -162,7 +187,7 @@ def tiny_llava(seed: int = 0) -> LoadedModel:
     )
     model = LlavaOnevisionForConditionalGeneration(config)
     _speak_plainly(model, tokenizer)
-    return prepare_model("tiny-llava", model, tokenizer, processor)
+    return prepare_model("tiny-onevision", model, tokenizer, processor)
 
 
 def tiny_qwen_vl(family: str, seed: int = 0) -> LoadedModel:
@@ -194,7 +219,8 @@ def tiny_qwen_vl(family: str, seed: int = 0) -> LoadedModel:
 
 SEEING: dict[str, Callable[[], LoadedModel]] = {
     "smolvlm": tiny_smolvlm,
-    "llava_onevision": tiny_llava,
+    "llava": tiny_llava,
+    "llava_onevision": tiny_llava_onevision,
     "qwen2_5_vl": lambda: tiny_qwen_vl("qwen2_5_vl"),
     "qwen3_vl": lambda: tiny_qwen_vl("qwen3_vl"),
 }
