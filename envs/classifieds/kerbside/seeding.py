@@ -5,8 +5,9 @@ import random
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from confkv_agents.web.sitekit import hash_password
 
@@ -42,15 +43,21 @@ def seed_database(db: sqlite3.Connection, seed: int) -> None:
     for region, desk in zip(people.PLACES, rng.sample(people.MEETING_DESKS, len(people.PLACES)), strict=True):
         db.execute("INSERT INTO region VALUES (?, ?)", (region, desk))
     db.executemany("INSERT INTO city VALUES (?, ?)", cities)
-    _users(db, rng, [city for city, _ in cities], random.Random(f"kerbside phones {seed}"))
-    ids = _listings(db, rng, codes)
-    _comments(db, rng, ids)
-    _messages(db, rng)
-    _favourites(db, rng, ids)
-    _wanted(db, rng, codes)
+    names = [city for city, _ in cities]
+    with ThreadPoolExecutor(1) as aside:  # hashing is slow, and lets other threads run meanwhile
+        salts = _users(db, rng, names, random.Random(f"kerbside phones {seed}"))
+        hashed = aside.map(lambda salt: hash_password(people.PASSWORD, salt), salts)
+        listings = _listings(db, rng, codes, names)
+        _comments(db, rng, listings)
+        _messages(db, rng)
+        _favourites(db, rng)
+        _wanted(db, rng, codes, listings)
+        db.executemany("UPDATE user SET password = ? WHERE id = ?", zip(hashed, range(1, len(salts) + 1), strict=True))
 
 
-def _users(db: sqlite3.Connection, rng: random.Random, cities: list[str], dial: random.Random) -> None:
+def _users(db: sqlite3.Connection, rng: random.Random, cities: list[str], dial: random.Random) -> list[bytes]:
+    """People; returned are the salts of those who sign in, whose password is not set yet."""
+    salts = []
     phones = dial.sample(range(2000, 9999), _SELLERS)
     firsts = rng.sample(people.FIRST_NAMES, _SELLERS - len(people.MEMBERS))
     lasts = rng.sample(people.LAST_NAMES, _SELLERS - len(people.MEMBERS))
@@ -59,14 +66,17 @@ def _users(db: sqlite3.Connection, rng: random.Random, cities: list[str], dial: 
         member = number <= len(people.MEMBERS)
         domain = people.DOMAIN if member else rng.choice(("mail.test", "post.test", "inbox.test"))
         # Only members sign in; nobody knows the others' passwords.
-        password = hash_password(people.PASSWORD, rng.randbytes(8)) if member else f"{rng.randbytes(8).hex()}$"
+        salt = rng.randbytes(8)
+        salts += [salt] if member else []
+        about = rng.choice(people.ABOUT)
         db.execute(
             "INSERT INTO user VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                number, f"{first} {last}", f"{first}.{last}@{domain}".lower(), password, rng.choice(people.ABOUT),
+                number, f"{first} {last}", f"{first}.{last}@{domain}".lower(), f"{salt.hex()}$", about,
                 f"555-{phones[number - 1]}", rng.choice(cities), str(rng.randint(2015, 2025)),
             ),
         )  # fmt: skip
+    return salts
 
 
 def _title(rng: random.Random, kind: Kind, colour: str, pieces: int, titles: set[str]) -> str:
@@ -115,29 +125,42 @@ def _looks(rng: random.Random, kind: Kind, number: int) -> dict[str, Any]:
     }
 
 
-def _photos(kind: Kind, facts: dict[str, Any], variant: int) -> Iterator[PhotoSpec]:
+def _photos(kind: Kind, facts: dict[str, Any], variant: int) -> Iterator[str]:
+    """The specifications of a listing's photos, as `PhotoSpec.to_json` writes them."""
+    front = PhotoSpec(
+        kind.art, facts["colour"], facts["pieces"], facts["mark"], kind.anchor, kind.reach, facts["scene"],
+        variant=variant % _VARIANTS,
+    ).to_json()  # fmt: skip
     views = ["front", "side"]
     if facts["mark"]:
         views.append("close")
-    if facts["serial"]:
-        views.append("label")
     for view in views:
-        yield PhotoSpec(
-            kind.art, facts["colour"], facts["pieces"], facts["mark"], kind.anchor, kind.reach, facts["scene"], view,
-            facts["serial"] if view == "label" else "", variant % _VARIANTS,
-        )  # fmt: skip
+        yield front.replace('"view":"front"', f'"view":"{view}"')
+    if facts["serial"]:
+        yield front.replace('"view":"front","label":""', f'"view":"label","label":"{facts["serial"]}"')
 
 
-def _listings(db: sqlite3.Connection, rng: random.Random, codes: set[str]) -> list[int]:
+class _Posted(NamedTuple):
+    """A listing that was drawn."""
+
+    number: int
+    seller: int
+    price: int
+    city: str
+    created: date
+    facts: dict[str, Any]
+
+
+def _listings(db: sqlite3.Connection, rng: random.Random, codes: set[str], cities: list[str]) -> list[_Posted]:
     drafts = [(kind, number) for kind in KINDS for number in range(kind.count)]
     rng.shuffle(drafts)
     titles: set[str] = set()
     prices: set[tuple[str, int]] = set()
-    cities = [row[0] for row in db.execute("SELECT name FROM city")]
     minutes = 0
     listing_id = rng.randint(10, 40) * 100
-    posted: dict[int, int] = {}
     own = set(rng.sample(range(len(drafts)), 7))
+    drawn: list[tuple[Any, ...]] = []
+    photos: list[tuple[int, int, str]] = []
     for place, (kind, number) in enumerate(drafts):
         facts = _looks(rng, kind, number)
         if kind.category in (4, 5) and rng.random() < 0.6:
@@ -153,44 +176,37 @@ def _listings(db: sqlite3.Connection, rng: random.Random, codes: set[str]) -> li
         was = round(price * rng.uniform(1.1, 1.5)) if price >= 20 and rng.random() < 0.2 else None
         told_colour = "" if facts["colour_hidden"] else facts["colour"]
         told_pieces = 0 if facts["pieces_hidden"] else facts["pieces"]
-        db.execute(
-            "INSERT INTO listing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', ?)",
-            (
-                listing_id, seller, kind.category, _title(rng, kind, told_colour, told_pieces, titles),
-                _description(rng, facts, price, seller == 1), price * 100, was * 100 if was else None,
-                rng.choice(cities), rng.choice(people.SPOTS), "", json.dumps(facts),
-            ),
-        )  # fmt: skip
-        variant = rng.randint(1, 999)
-        db.executemany(
-            "INSERT INTO photo (listing_id, place, spec) VALUES (?, ?, ?)",
-            [(listing_id, n, spec.to_json()) for n, spec in enumerate(_photos(kind, facts, variant), start=1)],
-        )
-        posted[listing_id] = minutes
-    _date(db, posted, minutes)
-    return list(posted)
+        title = _title(rng, kind, told_colour, told_pieces, titles)
+        description = _description(rng, facts, price, seller == 1)
+        city, spot = rng.choice(cities), rng.choice(people.SPOTS)
+        drawn.append((listing_id, seller, kind.category, title, description, price, was, city, spot, minutes, facts))
+        for n, spec in enumerate(_photos(kind, facts, rng.randint(1, 999)), start=1):
+            photos.append((listing_id, n, spec))
+    rows, posted = [], []
+    for listing_id, seller, category, title, description, price, was, city, spot, minute, facts in drawn:
+        # Minutes since the first listing become days, the last of which is yesterday.
+        created = TODAY - timedelta(days=1 + (minutes - minute) // 1440)
+        cents, before = price * 100, was * 100 if was else None
+        told = created.isoformat(), json.dumps(facts)
+        rows.append((listing_id, seller, category, title, description, cents, before, city, spot, *told))
+        posted.append(_Posted(listing_id, seller, cents, city, created, facts))
+    db.executemany("INSERT INTO listing VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'active', ?)", rows)
+    db.executemany("INSERT INTO photo (listing_id, place, spec) VALUES (?, ?, ?)", photos)
+    return posted
 
 
-def _date(db: sqlite3.Connection, posted: dict[int, int], last: int) -> None:
-    """Turn minutes since the first listing into days, the last of which is yesterday."""
-    days = [(TODAY - timedelta(days=1 + (last - minutes) // 1440), number) for number, minutes in posted.items()]
-    db.executemany("UPDATE listing SET created = ? WHERE id = ?", [(day.isoformat(), number) for day, number in days])
-
-
-def _comments(db: sqlite3.Connection, rng: random.Random, ids: list[int]) -> None:
+def _comments(db: sqlite3.Connection, rng: random.Random, listings: list[_Posted]) -> None:
     names = [row[0] for row in db.execute("SELECT name FROM user WHERE id > 3")]
-    dates = dict(db.execute("SELECT id, created FROM listing").fetchall())
     written: list[tuple[object, ...]] = []
-    for listing_id in ids:
-        created = dates[listing_id]
+    for listing in listings:
         authors = rng.sample(names, 3)
         for author in authors[: rng.choice((0, 0, 1, 1, 2, 3))]:
             rating = rng.choice((5, 5, 4, 4, 4, 3, 3, 2, 1))
             titles, bodies = people.COMMENTS[rating]
-            day = min(TODAY, date.fromisoformat(created) + timedelta(days=rng.randint(0, 6)))
+            day = min(TODAY, listing.created + timedelta(days=rng.randint(0, 6)))
             email = author.lower().replace(" ", ".") + "@mail.test"
             text = (rng.choice(titles), rng.choice(bodies))
-            written.append((listing_id, author, email, *text, rating, day.isoformat()))
+            written.append((listing.number, author, email, *text, rating, day.isoformat()))
     db.executemany(
         "INSERT INTO comment (listing_id, author, email, title, body, rating, created) VALUES (?, ?, ?, ?, ?, ?, ?)",
         written,
@@ -217,24 +233,21 @@ def _messages(db: sqlite3.Connection, rng: random.Random) -> None:
         )
 
 
-def _favourites(db: sqlite3.Connection, rng: random.Random, ids: list[int]) -> None:
+def _favourites(db: sqlite3.Connection, rng: random.Random) -> None:
+    others = [row[0] for row in db.execute("SELECT id FROM listing WHERE user_id > 3 ORDER BY id")]
     for user in (1, 2, 3):
-        others = [row[0] for row in db.execute("SELECT id FROM listing WHERE user_id > 3 ORDER BY id")]
         for n, listing_id in enumerate(rng.sample(others, 3)):
             db.execute("INSERT INTO favourite VALUES (?, ?, ?)", (user, listing_id, n))
 
 
-def _wanted(db: sqlite3.Connection, rng: random.Random, codes: set[str]) -> None:
+def _wanted(db: sqlite3.Connection, rng: random.Random, codes: set[str], listings: list[_Posted]) -> None:
     """Ads of people who look for what somebody offers, found only by its photos; look-alikes cost another price."""
     hidden = []
     single = {kind.noun for kind in KINDS if kind.many != kind.noun}
-    shown_all = [json.loads(row[0]) for row in db.execute("SELECT facts FROM listing")]
-    looks = Counter((shown["kind"], shown["colour"]) for shown in shown_all)
-    for listing_id, price, city, facts in db.execute(
-        "SELECT id, price, city, facts FROM listing WHERE user_id > 1 AND price < 60000 ORDER BY id"
-    ):
-        shown = json.loads(facts)
-        if shown["colour_hidden"] and shown["pieces"] == 1 and shown["kind"] in single and not shown["mark"]:
+    looks = Counter((listing.facts["kind"], listing.facts["colour"]) for listing in listings)
+    for listing_id, seller, price, city, _, shown in listings:
+        plain = shown["colour_hidden"] and shown["pieces"] == 1 and shown["kind"] in single and not shown["mark"]
+        if seller > 1 and price < 60000 and plain:
             hidden.append((listing_id, price, city, shown))
     rng.shuffle(hidden)
     seen: set[str] = set()
