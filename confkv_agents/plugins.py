@@ -82,6 +82,9 @@ def find_env(name_or_path: str | Path) -> Path:
 def find_task(name_or_path: str | Path) -> Path:
     """Return a task file, given its path or its name (`shop/buy`, `shop/buy.json`, `tasks/shop/buy.json`).
 
+    A task of a benchmark (`miniwob/click-button`) has no file of its own: what is returned is the benchmark's file
+    with the task's name behind it, which `load_tasks` reads.
+
     Raises:
         PluginError: There is no such task; the message lists those that exist, or of many those most like it.
     """
@@ -155,6 +158,8 @@ def _find(kind: Kind, name_or_path: str | Path) -> Path:
             found = _below(kind, root, name)
             if found is not None:
                 return found
+    if kind == "tasks" and (found := _in_benchmark(given)) is not None:
+        return found
     what = {"agents": "agent", "envs": "site", "tasks": "task"}[kind]
     remedy = f"give a path that exists or {_names_like(kind, given)}"
     if text and given.exists():
@@ -188,6 +193,16 @@ def _below(kind: Kind, root: Path, parts: tuple[str, ...]) -> Path | None:
         if _fits(kind, candidate) and candidate.resolve().is_relative_to(root):
             return candidate.resolve()
     return None
+
+
+def _in_benchmark(given: Path) -> Path | None:
+    """`miniwob/click-button` where `envs/miniwob.py` is a benchmark: its file with the task's name behind it."""
+    parts = PurePosixPath(given.as_posix()).parts
+    parts = parts[1:] if parts[:1] == ("tasks",) else parts
+    if given.is_absolute() or not 1 <= len(parts) <= 2:
+        return None
+    file = data_dir("envs").resolve() / f"{parts[0]}.py"
+    return file.joinpath(*parts[1:]) if _fits("envs", file) and not parts[0].startswith("_") else None
 
 
 def _fits(kind: Kind, path: Path) -> bool:
