@@ -65,13 +65,21 @@ class PhotoSpec:
         return cls(**values | {"anchor": tuple(values["anchor"])})
 
 
-def _thing(spec: PhotoSpec) -> Image.Image:
-    with Image.open(ART / f"{spec.art}.webp") as image:
+@functools.lru_cache(maxsize=8)
+def _drawn(art: str, colour: str, mark: str, anchor: tuple[float, float], reach: float, variant: int) -> Image.Image:
+    with Image.open(ART / f"{art}.webp") as image:
         thing = image.convert("RGBA")
-    if spec.colour:
-        thing = tint(thing, spec.colour, _HUES.get(spec.art))
-    thing = thing.resize((thing.width * 2, thing.height * 2), Image.Resampling.LANCZOS)
-    return add_mark(thing, spec.mark, spec.anchor, spec.reach, spec.variant) if spec.mark else thing
+    if colour:
+        thing = tint(thing, colour, _HUES.get(art))
+    if not mark:
+        return thing
+    thing = thing.resize((thing.width * 2, thing.height * 2), Image.Resampling.LANCZOS)  # marks are fine lines
+    return add_mark(thing, mark, anchor, reach, variant)
+
+
+def _thing(spec: PhotoSpec) -> Image.Image:
+    """The thing on transparent ground, the same on all photos of a listing."""
+    return _drawn(spec.art, spec.colour, spec.mark, spec.anchor, spec.reach, spec.variant if spec.mark else 0)
 
 
 def layout(pieces: int) -> tuple[float, list[tuple[float, float]]]:
@@ -174,7 +182,7 @@ def render(spec: PhotoSpec, small: bool = False) -> bytes:
     """Draw a photo as WebP bytes: 640 x 480 pixels, or 320 x 240 if `small`."""
     picture = _draw(spec)
     if small:
-        picture = picture.resize(THUMB, Image.Resampling.LANCZOS)
+        picture = picture.reduce(WIDTH // THUMB[0])
     return to_webp(picture)
 
 

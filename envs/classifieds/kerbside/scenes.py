@@ -34,6 +34,11 @@ def _grain(image: Image.Image, strength: float) -> Image.Image:
     return Image.blend(image, ImageChops.overlay(image, _noise()), strength)
 
 
+def _blur(image: Image.Image, height: int, radius: float) -> None:
+    """Put what lies above `height` pixels out of focus."""
+    image.paste(image.crop((0, 0, WIDTH, height)).filter(ImageFilter.GaussianBlur(radius)), (0, 0))
+
+
 def _room(rng: random.Random) -> Image.Image:
     wall = rng.choice(_WALLS)
     floor = rng.choice(((176, 132, 92), (158, 118, 84), (196, 160, 118)))
@@ -75,8 +80,8 @@ def _table(rng: random.Random) -> Image.Image:
     x = rng.randint(40, 420)
     draw.rectangle((x, -10, x + 170, 190), fill=_shade(wall, 0.16))
     draw.line((x + 85, 0, x + 85, 190), fill=_shade(wall, -0.1), width=6)
-    image = image.filter(ImageFilter.GaussianBlur(7))
     edge = 270
+    _blur(image, edge, 7)
     image.paste(_gradient(_shade(wood, -0.1), _shade(wood, 0.14), HEIGHT - edge), (0, edge))
     draw = ImageDraw.Draw(image)
     for _ in range(34):
@@ -111,7 +116,7 @@ def _grass(rng: random.Random) -> Image.Image:
     for x in range(-20, WIDTH + 40, 70):
         top = rng.randint(150, 200)
         draw.ellipse((x - 40, top, x + 80, 330), fill=_shade((96, 142, 84), rng.uniform(-0.14, 0.1)))
-    image = image.filter(ImageFilter.GaussianBlur(5))
+    _blur(image, 250, 5)
     image.paste(_gradient((104, 160, 72), (134, 186, 86), HEIGHT - 250), (0, 250))
     draw = ImageDraw.Draw(image)
     for _ in range(900):
@@ -129,7 +134,7 @@ def _street(rng: random.Random) -> Image.Image:
         draw.rectangle((x, 40, x + 92, 170), fill=_shade(house, 0.25))
         draw.rectangle((x + 8, 48, x + 84, 162), fill=(112, 136, 154))
         draw.line((x + 46, 48, x + 46, 162), fill=_shade(house, 0.25), width=5)
-    image = image.filter(ImageFilter.GaussianBlur(3))
+    _blur(image, 262, 3)
     image.paste(_gradient((188, 184, 178), (198, 194, 188), 70), (0, 262))
     image.paste(_gradient((96, 98, 102), (122, 124, 128), HEIGHT - 340), (0, 340))
     draw = ImageDraw.Draw(image)
