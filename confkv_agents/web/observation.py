@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from confkv_agents.errors import ConfigError
+from confkv_agents.web import compact
 from confkv_agents.web.outline import Line
 from confkv_agents.web.text import TokenCounter, estimate_tokens, quote
 from confkv_agents.web.tree import Box
 
 _MOST_TABS = 8  # named in the text, the current one always
-TextFormat = Literal["label-first", "vwa"]
+TextFormat = Literal["label-first", "compact", "vwa"]
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class ObservationConfig:
 
     Attributes:
         format: `label-first` puts the id behind the quoted name, where a small model can copy it
-            (`link 'Red Canvas Backpack' [12]`); `vwa` is VisualWebArena's form (`[12] link 'Red Canvas
-            Backpack'`).
+            (`link 'Red Canvas Backpack' [12]`); `compact` is the same in fewer words and does not repeat what is as
+            it was (see `compact.py`); `vwa` is VisualWebArena's form (`[12] link 'Red Canvas Backpack'`).
         max_tokens: Bound on the text, counted by `count_tokens`; what does not fit is cut between elements
             and the text says how much.
         count_tokens: Number of tokens of a text; four characters a token where none is given.
@@ -45,8 +46,8 @@ class ObservationConfig:
     max_picture: int = 512
 
     def __post_init__(self) -> None:
-        if self.format not in ("label-first", "vwa"):
-            raise ConfigError(f"observation format {self.format!r}: use 'label-first' or 'vwa'")
+        if self.format not in get_args(TextFormat):
+            raise ConfigError(f"observation format {self.format!r}: use one of {', '.join(get_args(TextFormat))}")
         if self.max_tokens < 100:
             raise ConfigError(f"max_tokens is {self.max_tokens}; a page needs at least 100")
         if min(self.max_name, self.max_options, self.min_picture, self.max_picture) < 1 or self.pictures < 0:
@@ -169,6 +170,7 @@ class Observation:
     left_out: int = 0
     cut_at: float | None = None
     body: str = ""
+    format: TextFormat = "label-first"
 
     def element(self, number: int) -> Element | None:
         """The element with this id, or None."""
@@ -190,30 +192,44 @@ class Observation:
             self,
             outcome=outcome,
             dialog=None,
-            text=compose(outcome, self.tabs, shown_url, self.scroll, self.body),
+            text=compose(outcome, self.tabs, shown_url, self.scroll, self.body, self.format),
         )
 
 
 @dataclass(frozen=True)
 class Body:
-    """The element lines as text, the elements, and what was left out."""
+    """The element lines as text, the elements, what was left out, and what later observations need not repeat."""
 
     text: str
     elements: tuple[Element, ...]
     left_out: int
     cut_at: float | None
+    known: compact.Known = field(default_factory=dict)
 
 
-def write_body(lines: Sequence[Line], config: ObservationConfig, reserved: int = 0) -> Body:
+def write_body(
+    lines: Sequence[Line],
+    config: ObservationConfig,
+    reserved: int = 0,
+    *,
+    site: str = "",
+    page: str = "",
+    known: compact.Known | None = None,
+) -> Body:
     """Number the elements and write the lines, within the token bound.
 
     Args:
         lines: From `outline`.
         config: Format and bounds.
         reserved: Tokens that the rest of the observation takes.
+        site: Which site the page belongs to; used by the compact form only, as are the next two.
+        page: The page's address.
+        known: What earlier observations of the episode have shown.
     """
     elements: list[Element] = []
     written: list[str] = []
+    numbered: list[compact.Numbered] = []
+    known = known or {}
     left = config.max_tokens - reserved - config.count_tokens(_marker(len(lines), len(lines)))
     cut = len(lines)
     for index, line in enumerate(lines):
@@ -224,6 +240,7 @@ def write_body(lines: Sequence[Line], config: ObservationConfig, reserved: int =
             cut = index
             break
         written.append(text)
+        numbered.append((line, number if line.ref else 0))
         if line.ref:
             elements.append(
                 Element(
@@ -238,13 +255,17 @@ def write_body(lines: Sequence[Line], config: ObservationConfig, reserved: int =
                     line.url,
                 )
             )
+    if config.format == "compact":
+        written, known = compact.write_lines(
+            numbered, site, page, known, lambda line, number: _write_line(line, number, config)
+        )
     rest = lines[cut:]
     if rest:
         written.append(_marker(sum(bool(line.ref) for line in rest), sum(not line.ref for line in rest)))
     elif not written:
         written.append("(nothing to read or to act on)")
     tops = [line.box.y for line in rest if line.box is not None]
-    return Body("\n".join(written), tuple(elements), len(rest), tops[0] if tops else None)
+    return Body("\n".join(written), tuple(elements), len(rest), tops[0] if tops else None, known)
 
 
 def _marker(elements: int, texts: int) -> str:
@@ -257,6 +278,8 @@ def _marker(elements: int, texts: int) -> str:
 
 
 def _write_line(line: Line, number: int, config: ObservationConfig) -> str:
+    if config.format == "compact":
+        return compact.write_line(line, number if line.ref else 0, config.max_name, config.max_options)
     name = quote(line.name, config.max_name)
     if not line.ref:
         words = [line.role, name]
@@ -275,8 +298,24 @@ def _write_line(line: Line, number: int, config: ObservationConfig) -> str:
     return indent + " ".join(words)
 
 
-def write_head(outcome: str, tabs: Sequence[Tab], url: str, scroll: Scroll) -> str:
-    """The lines above the elements."""
+def write_head(
+    outcome: str,
+    tabs: Sequence[Tab],
+    url: str,
+    scroll: Scroll,
+    format: TextFormat = "label-first",
+    did: str = "",
+) -> str:
+    """The lines above the elements.
+
+    Args:
+        outcome: What the last action did.
+        tabs: All tabs.
+        url: Address as it is shown.
+        scroll: Where the viewport is.
+        format: Which form.
+        did: The part of the outcome that says which action was carried out; the compact form goes without it.
+    """
     shown = [index for index, tab in enumerate(tabs) if tab.active or index < _MOST_TABS]
     names = " | ".join(
         f"Tab {index}{' (current)' if tabs[index].active else ''}: {quote(tabs[index].title or 'untitled', 80)}"
@@ -284,10 +323,22 @@ def write_head(outcome: str, tabs: Sequence[Tab], url: str, scroll: Scroll) -> s
     )
     if len(shown) < len(tabs):
         names += f" | and {len(tabs) - len(shown)} more, {len(tabs)} in all"
+    if format == "compact":
+        place = "" if str(scroll) == str(Scroll()) else str(scroll)
+        return compact.write_head(compact.short_outcome(outcome, did), names if len(tabs) > 1 else "", place)
     lines = [f"Outcome: {outcome}"] if outcome else []
     return "\n".join([*lines, names, f"URL: {url}", str(scroll)])
 
 
-def compose(outcome: str, tabs: Sequence[Tab], url: str, scroll: Scroll, body: str) -> str:
+def compose(
+    outcome: str,
+    tabs: Sequence[Tab],
+    url: str,
+    scroll: Scroll,
+    body: str,
+    format: TextFormat = "label-first",
+    did: str = "",
+) -> str:
     """The whole text of an observation."""
-    return f"{write_head(outcome, tabs, url, scroll)}\n\n{body}"
+    head = write_head(outcome, tabs, url, scroll, format, did)
+    return f"{head}\n\n{body}" if head else body

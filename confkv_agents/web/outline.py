@@ -7,7 +7,7 @@ says are left out, so that the same words do not cost tokens twice.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from confkv_agents.web.tree import Box, Node
 
@@ -37,6 +37,8 @@ INTERACTIVE = frozenset(
 """Roles that get an id."""
 
 EDITABLE = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider"})
+LANDMARKS = frozenset({"banner", "contentinfo"})
+"""Parts that most pages of a site share: the head and the foot."""
 _TITLED = frozenset({"dialog", "alertdialog", "group", "radiogroup"})
 _LEAF_ROLES = {"heading": "heading", "img": "img", "progressbar": "progressbar", "meter": "meter"}
 _SHOWN_STATES = ("checked", "selected", "pressed", "expanded", "disabled", "readonly", "required", "invalid")
@@ -52,6 +54,7 @@ class Line:
         depth: Nesting among kept lines.
         ref: Set for elements one can act on, empty for texts.
         options: Labels of a list's options.
+        landmark: One of `LANDMARKS` that the line lies in, else empty.
     """
 
     role: str
@@ -63,6 +66,7 @@ class Line:
     states: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     url: str = ""
+    landmark: str = ""
 
 
 def outline(root: Node, viewport: Box) -> list[Line]:
@@ -84,7 +88,11 @@ def _visit_children(parent: Node, depth: int, clip: Box, inside: Node | None) ->
     for index, child in enumerate(children):
         if child.role == "text" and not _text_visible(children, index, parent, clip):
             continue
-        yield from _visit(child, depth, clip, inside)
+        lines = _visit(child, depth, clip, inside)
+        if child.role in LANDMARKS:
+            yield from (replace(line, landmark=child.role) for line in lines)
+        else:
+            yield from lines
 
 
 def _text_visible(children: list[Node], index: int, parent: Node, clip: Box) -> bool:
