@@ -14,6 +14,7 @@ from confkv_agents.chat_errors import langchain_errors_raised
 from confkv_agents.chat_fields import shown
 from confkv_agents.chat_options import as_cache_config, template_vars
 from confkv_agents.chat_tools import tool_use
+from confkv_agents.engine.named import NAMES
 from confkv_agents.errors import ConfigError
 from confkv_agents.messages import ImageAccess, has_pictures, to_turns
 
@@ -115,16 +116,18 @@ def check_engine(engine: Any) -> Any:
 
 
 def check_revision(*names: Any) -> None:
-    """Refuse a revision of the embedded model, which has one only.
+    """Refuse a revision of a model that goes by a name, which has one only.
 
     Args:
         names: What was given as the model's name, by any of the field's names.
 
     Raises:
-        ConfigError: The model is the embedded one.
+        ConfigError: The model is such a one.
     """
-    if all(name in (None, "embedded") for name in names):
-        raise ConfigError("the model 'embedded' has no revisions; leave revision out, or name a model of the hub")
+    if all(name in (None, *NAMES) for name in names):
+        raise ConfigError(
+            "a model that comes with the package has no revisions; leave revision out, or name a model of the hub"
+        )
 
 
 @cache

@@ -29,7 +29,7 @@ class ChatFields(BaseModel):
     model: str = Field(
         default="embedded", validation_alias=AliasChoices("model", "model_name", "model_id"), min_length=1
     )
-    """ "embedded", a folder, or a hub id."""
+    """ "embedded", "pilot", a folder, or a hub id."""
     revision: str | None = None
     """Branch, tag or commit on the hub."""
     dtype: str = "auto"

@@ -36,7 +36,7 @@ class ChatConfKV(EngineAccess, SessionAccess, ChatFields, BaseChatModel):
         `pip install confkv-agents`, then `confkv-agent weights fetch`.
 
     Key init args - completion params:
-        model: "embedded", a folder, or a hub id of a causal or image-text-to-text model.
+        model: "embedded", "pilot", a folder, or a hub id of a causal or image-text-to-text model.
         temperature: 0 (the default) is greedy.
         max_tokens: Most tokens of an answer.
         top_p, top_k, seed, stop: As usual.

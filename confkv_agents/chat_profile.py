@@ -8,6 +8,7 @@ from typing import Any
 
 from langchain_core.language_models import ModelProfile
 
+from confkv_agents.engine.named import named_model
 from confkv_agents.engine.tools import THOUGHT_MARKS, guidance_installed
 
 
@@ -15,7 +16,7 @@ def model_profile(model: str, max_tokens: int | None, image_urls: bool) -> Model
     """What is known of a model without loading it.
 
     Args:
-        model: "embedded", a folder or a hub id; only a config.json on this disk is looked at.
+        model: "embedded", "pilot", a folder or a hub id; only a config.json on this disk is looked at.
         max_tokens: Most tokens of an answer.
         image_urls: Whether pictures may be fetched.
     """
@@ -70,12 +71,7 @@ def profile_of(
 
 def _known_file(model: str, name: str) -> Path | None:
     """A file of a model, if it is on this disk; asks no network."""
-    if model == "embedded":
-        from confkv_agents.engine.weights import embedded_model
-
-        path = embedded_model() / name
-    else:
-        path = Path(model).expanduser() / name
+    path = (named_model(model) or Path(model).expanduser()) / name
     return path if path.is_file() else _cached_file(model, name)
 
 

@@ -40,7 +40,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-weights_app = typer.Typer(help="The embedded model's weights.", no_args_is_help=True, rich_markup_mode=None)
+weights_app = typer.Typer(
+    help="The weights of the models that come with the package.", no_args_is_help=True, rich_markup_mode=None
+)
 browser_app = typer.Typer(help="The browser that is driven.", no_args_is_help=True, rich_markup_mode=None)
 tasks_app = typer.Typer(help="Task files.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(weights_app, name="weights")
@@ -58,6 +60,7 @@ app.command()(cache_commands.trace)
 # Newer versions of typer carry their own copy of click, so its error class is found through typer.
 _UsageProblem: type[Exception] = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 _PATIENCE_S = 15.0
+_MODEL_NAME = typer.Argument(help="embedded or pilot.")
 EXIT_FAILED, EXIT_BAD_INPUT, EXIT_INTERRUPTED = 1, 2, 130
 
 
@@ -88,7 +91,7 @@ def _common(
 def run(
     task: Annotated[str, typer.Option(help="Task: a file, or a name such as shop/cheapest_lamp.")],
     agent: Annotated[str, typer.Option(help="Agent: a name such as react or oracle, or a file.")] = "react",
-    model: Annotated[str, typer.Option(help="Model: embedded, a local folder, or a hub id.")] = "embedded",
+    model: Annotated[str, typer.Option(help="Model: embedded, pilot, a local folder, or a hub id.")] = "embedded",
     policy: Annotated[str, typer.Option(help="Cache policy: confkv, full, window, h2o.")] = "confkv",
     budget: Annotated[int, typer.Option(help="Slots that a layer of the cache may hold.")] = 512,
     max_steps: Annotated[int | None, typer.Option(help="Steps at most; by default as the task says.")] = None,
@@ -145,19 +148,19 @@ def run(
 
 
 @weights_app.command("fetch")
-def weights_fetch() -> None:
-    """Fetch the embedded model's weights, once."""
-    from confkv_agents.engine.weights import fetch_embedded
+def weights_fetch(model: Annotated[str, _MODEL_NAME] = "embedded") -> None:
+    """Fetch the weights of a model that comes with the package, once."""
+    from confkv_agents.engine.named import fetch_named
 
-    typer.echo(fetch_embedded(progress=lambda message: typer.echo(message, err=True)))
+    typer.echo(fetch_named(model, lambda message: typer.echo(message, err=True)))
 
 
 @weights_app.command("path")
-def weights_path() -> None:
-    """Print where the embedded model's weights are."""
-    from confkv_agents.engine.weights import embedded_model
+def weights_path(model: Annotated[str, _MODEL_NAME] = "embedded") -> None:
+    """Print where the weights of a model that comes with the package are."""
+    from confkv_agents.engine.named import known_model
 
-    typer.echo(embedded_model())
+    typer.echo(known_model(model))
 
 
 @browser_app.command("find")

@@ -22,7 +22,7 @@ class ModelNotFoundError(ModelError):
 
 
 class WeightsMissingError(ModelNotFoundError):
-    """The embedded model's weights have not been fetched yet."""
+    """The weights of a model that goes by a name have not been fetched yet."""
 
 
 class WheelError(ConfKVError):

@@ -16,10 +16,10 @@ import torch
 import transformers
 from transformers.utils import logging as transformers_logging
 
+from confkv_agents.engine.eyes import register
+from confkv_agents.engine.named import named_model
 from confkv_agents.engine.processors import load_processor
 from confkv_agents.errors import ConfigError, ModelError, ModelNotFoundError, UnsupportedModelError
-
-EMBEDDED = "embedded"
 
 
 @dataclass
@@ -27,7 +27,7 @@ class LoadedModel:
     """A model ready to run, and what the engine must know of it.
 
     Attributes:
-        name: As asked for: "embedded", a path or a hub id.
+        name: As asked for: "embedded", "pilot", a path or a hub id.
         model: The transformers model, in evaluation mode, its text part attached to the cache.
         tokenizer: Its tokenizer.
         processor: Its processor if it takes pictures, else `None`.
@@ -99,7 +99,7 @@ def load_model(name: str, *, revision: str | None = None, dtype: str = "auto", d
     """Load a causal or image-text-to-text model.
 
     Args:
-        name: "embedded", a folder, or a hub id. Code from the model's repository is never run.
+        name: "embedded", "pilot", a folder, or a hub id. Code from the model's repository is never run.
         revision: Branch, tag or commit on the hub.
         dtype: "auto" or a torch type's name. "auto" is the checkpoint's own type on an accelerator; on a CPU
             it is bfloat16 where the processor computes it natively and the checkpoint uses a 16-bit type,
@@ -107,7 +107,7 @@ def load_model(name: str, *, revision: str | None = None, dtype: str = "auto", d
         device_map: As transformers takes it; `None` is the first CUDA device, else the CPU.
 
     Raises:
-        WeightsMissingError: The embedded weights were not fetched.
+        WeightsMissingError: The weights of a model with a name were not fetched.
         ModelNotFoundError: Nothing usable lies there.
         UnsupportedModelError: The model is of a family or kind that cannot be used.
     """
@@ -151,11 +151,11 @@ def load_config(name: str, *, revision: str | None = None) -> Any:
     """Load a model's configuration alone; weights are neither needed nor fetched.
 
     Args:
-        name: "embedded", a folder, a hub id, or a configuration's JSON file.
+        name: "embedded", "pilot", a folder, a hub id, or a configuration's JSON file.
         revision: Branch, tag or commit on the hub.
 
     Raises:
-        WeightsMissingError: The embedded weights were not fetched.
+        WeightsMissingError: The weights of a model with a name were not fetched.
         ModelNotFoundError: Nothing usable lies there.
         UnsupportedModelError: The cache does not know the model's family.
     """
@@ -223,10 +223,9 @@ def _quietly() -> Iterator[None]:
 
 
 def _source(name: str) -> str:
-    if name == EMBEDDED:
-        from confkv_agents.engine.weights import embedded_model
-
-        return str(embedded_model())
+    named = named_model(name)
+    if named is not None:
+        return str(named)
     path = Path(name).expanduser()
     if path.is_dir():
         if not (path / "config.json").is_file():
@@ -239,11 +238,12 @@ def _source(name: str) -> str:
     if name.startswith((".", "/", "~")) or "\\" in name or name.count("/") > 1:
         raise ModelNotFoundError(f"there is no folder {path}; check the path, or give a hub id like 'owner/name'")
     if not name.strip():
-        raise ModelNotFoundError("the model's name is empty; give 'embedded', a folder or a hub id")
+        raise ModelNotFoundError("the model's name is empty; give 'embedded', 'pilot', a folder or a hub id")
     return name
 
 
 def _config(name: str, source: str, options: dict[str, Any]) -> Any:
+    register()  # a saved pilot is of types that transformers does not know by itself
     try:
         return transformers.AutoConfig.from_pretrained(source, **options)
     except OSError as error:

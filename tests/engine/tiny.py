@@ -30,6 +30,7 @@ from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3I
 from transformers.models.llava_onevision.image_processing_pil_llava_onevision import LlavaOnevisionImageProcessorPil
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
+from confkv_agents.engine.eyes import EyesConfig, EyesImageProcessor, register
 from confkv_agents.engine.loading import LoadedModel, prepare_model
 from confkv_agents.engine.processors import picture_processor
 
@@ -167,6 +168,30 @@ def tiny_llava(seed: int = 0) -> LoadedModel:
     return prepare_model("tiny-llava", model, tokenizer, processor)
 
 
+def tiny_pilot(seed: int = 0) -> LoadedModel:
+    """LLaVA with the pilot's own eyes: four tokens a picture."""
+    tokenizer = tiny_tokenizer(CHATML_PARTS)
+    torch.manual_seed(seed)
+    config = LlavaConfig(
+        image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
+        vision_config=EyesConfig(image_size=64, patch_size=32, hidden_size=16, num_attention_heads=2),
+        text_config={"model_type": "llama", **TEXT, **_ids(tokenizer)},
+        vision_feature_layer=-1,
+        vision_feature_select_strategy="full",
+    )
+    processor = picture_processor("llava")(
+        EyesImageProcessor(size={"height": 64, "width": 64}),
+        tokenizer,
+        patch_size=32,
+        vision_feature_select_strategy="full",
+        chat_template=CHATML_PARTS,
+    )
+    register()
+    model = LlavaForConditionalGeneration(config)
+    _speak_plainly(model, tokenizer)
+    return prepare_model("tiny-pilot", model, tokenizer, processor)
+
+
 def tiny_llava_onevision(seed: int = 0) -> LoadedModel:
     tokenizer = tiny_tokenizer(CHATML_PARTS)
     torch.manual_seed(seed)
@@ -220,6 +245,7 @@ def tiny_qwen_vl(family: str, seed: int = 0) -> LoadedModel:
 SEEING: dict[str, Callable[[], LoadedModel]] = {
     "smolvlm": tiny_smolvlm,
     "llava": tiny_llava,
+    "pilot": tiny_pilot,
     "llava_onevision": tiny_llava_onevision,
     "qwen2_5_vl": lambda: tiny_qwen_vl("qwen2_5_vl"),
     "qwen3_vl": lambda: tiny_qwen_vl("qwen3_vl"),
