@@ -73,7 +73,7 @@ def wanted_sites(tasks: Sequence[Task], given: Mapping[str, str]) -> dict[str, s
 
     aliases = {name: info.names for info in installed_sites().values() for name in info.names}
     wanted: dict[str, str | None] = dict(given)
-    for name in sorted({name for task in tasks for name in task.sites}):
+    for name in sorted({name for task in tasks for name in task.site_names}):
         if not aliases.get(name, {name}) & set(given):
             wanted[name] = None
     return wanted
@@ -130,12 +130,16 @@ def load_weights(model: Any, name: str) -> None:
         raise ModelError(f"model {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
-def observation_config(options: PlayOptions, tasks: Sequence[Task], model: Any) -> Any:
-    """How pages are shown: counted in the model's tokens, so short that every step's page fits its context."""
+def observation_config(options: PlayOptions, tasks: Sequence[Task], model: Any, agent_file: AgentFile) -> Any:
+    """How pages are shown: as the agent wants it, counted in the model's tokens, and fitting its context.
+
+    Where the agent has no wish, a page is so short that every step's page fits.
+    """
     from confkv_agents.web.observation import ObservationConfig
 
+    wanted = dict(agent_file.observation)
     if model is None:
-        return ObservationConfig(marks=False, pictures=0)
+        return ObservationConfig(**wanted | {"marks": False, "pictures": 0})
     profile = model.profile or {}
     sees = bool(profile.get("image_inputs")) and options.pictures != "none"
     limit = ObservationConfig().max_tokens
@@ -143,12 +147,17 @@ def observation_config(options: PlayOptions, tasks: Sequence[Task], model: Any) 
         steps = max(options.max_steps or task.max_steps or DEFAULT_MAX_STEPS for task in tasks)
         share = (profile["max_input_tokens"] - _PROMPT_TOKENS) // steps - options.max_tokens
         limit = min(limit, max(_LEAST_PAGE_TOKENS, share))
-    return ObservationConfig(
-        max_tokens=options.page_tokens or limit,
-        count_tokens=model.get_num_tokens,
-        marks=sees,
-        pictures=ObservationConfig().pictures if sees else 0,
-    )
+    given = {
+        "max_tokens": limit,
+        "marks": sees,
+        "pictures": ObservationConfig().pictures,
+        "count_tokens": model.get_num_tokens,
+    } | wanted
+    if options.page_tokens:
+        given["max_tokens"] = options.page_tokens
+    if not sees:
+        given |= {"marks": False, "pictures": 0}
+    return ObservationConfig(**given)
 
 
 def configuration_of(
@@ -183,7 +192,7 @@ def files_of(agent_file: AgentFile, tasks: Sequence[Task], options: PlayOptions)
     """The files that pin a run, by the names its record gives them: agent, tasks, sites."""
     files = {f"agent {agent_file.name}": agent_file.path}
     files |= {f"task file {task.source.name}": task.source for task in tasks}
-    names = {name for task in tasks for name in task.sites} - set(options.sites)
+    names = {name for task in tasks for name in task.site_names} - set(options.sites)
     folders = [folder for folder in map(_site_folder, sorted(names)) if folder is not None]
     return files | {f"site {folder.name}": folder for folder in folders}
 

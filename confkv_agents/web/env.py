@@ -18,21 +18,26 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, Self
+from urllib.parse import urlsplit
 
-from confkv_agents.errors import ActionError, ConfigError, InfraError, SiteError, TaskError
+from confkv_agents.errors import ActionError, InfraError, SiteError, TaskError
 from confkv_agents.web.actions.grammar import Action, ActionParseError, parse_action
 from confkv_agents.web.actions.renumber import renumbered
 from confkv_agents.web.browser import Browser
-from confkv_agents.web.evaluators.base import Check
+from confkv_agents.web.compact import Known
+from confkv_agents.web.evaluators import Check, Means
+from confkv_agents.web.from_site import asked, is_over
+from confkv_agents.web.judgement import decides, judge
 from confkv_agents.web.marks import cut_pictures, draw_marks
 from confkv_agents.web.network import AllowList
 from confkv_agents.web.observation import Observation, ObservationConfig, compose, write_body, write_head
 from confkv_agents.web.outline import Line, outline
-from confkv_agents.web.session import Glance, Session
+from confkv_agents.web.session import Glance, Session, context_options
 from confkv_agents.web.settle import SettleLimits
 from confkv_agents.web.sites import SiteSet
 from confkv_agents.web.steps import StepResult as StepResult
-from confkv_agents.web.steps import StopReason
+from confkv_agents.web.steps import StopReason, whole_steps
+from confkv_agents.web.surroundings import Surroundings, reset_foreign
 from confkv_agents.web.tasks import Task
 from confkv_agents.web.text import shown_address
 from confkv_agents.web.tree import Box
@@ -43,7 +48,6 @@ DEFAULT_MAX_STEPS = 30
 PARSE_FAILURES = 3
 REPEATS = 5
 START_DEADLINE = 90.0
-EVALUATION_DEADLINE = 180.0
 
 
 class WebEnv:
@@ -57,6 +61,7 @@ class WebEnv:
         viewport: Width and height in CSS pixels where a task names none.
         observation: How observations are made.
         allow_hosts: Hosts beside the sites that pages may talk to (see `AllowList`).
+        means: Judges, and access to a shop's administration, for tasks that need them.
         max_steps: Actions an episode may take where neither `reset` nor the task says.
         episode_seconds: Wall clock after which an episode stops with `timeout`; None for no limit.
         step_seconds: Deadline of one step; when it passes the browser is killed and `InfraError` raised.
@@ -79,6 +84,7 @@ class WebEnv:
         episode_seconds: float | None = None,
         step_seconds: float = 60.0,
         limits: SettleLimits | None = None,
+        means: Means | None = None,
     ) -> None:
         self._own_browser = browser is None
         self.browser = browser or Browser(headless=headless)
@@ -88,10 +94,11 @@ class WebEnv:
         self.config = observation or ObservationConfig()
         self._allow_hosts = tuple(allow_hosts)
         AllowList((), self._allow_hosts)  # refuses a bad host now
-        self._default_steps = _steps(max_steps)
+        self._default_steps = whole_steps(max_steps)
         self._episode_seconds = episode_seconds
         self._step_seconds = step_seconds
         self._limits = limits or SettleLimits()
+        self.means = means or Means()
         self._session: Session | None = None
         self._task: Task | None = None
         self._observation: Observation | None = None
@@ -107,10 +114,12 @@ class WebEnv:
         self.close()
 
     def _forget_episode(self) -> None:
+        self._known: Known = {}
         self._steps = 0
         self._failures = 0
         self._last_act: tuple[Any, ...] = ()
         self._repeats = 0
+        self._verdict: list[Check] | None = None
         self._started = time.monotonic()
 
     @property
@@ -149,7 +158,7 @@ class WebEnv:
         Raises:
             ActionError: The environment was closed.
             ConfigError: `max_steps` is no whole number from 1.
-            TaskError: This is no task, or it cannot be scored here.
+            TaskError: This is no task, or what it needs to be scored is not there.
             SiteError: A site that the task needs is not known.
             InfraError: A site or the browser fails.
         """
@@ -157,7 +166,7 @@ class WebEnv:
         if not isinstance(task, Task):
             raise TaskError(f"reset takes a task from load_tasks, not {type(task).__name__}")
         allowed = next(bound for bound in (max_steps, task.max_steps, self._default_steps) if bound is not None)
-        self._steps_allowed = _steps(allowed)
+        self._steps_allowed = whole_steps(allowed)
         task.require_supported()
         self._close_session()
         self._forget_episode()
@@ -166,32 +175,23 @@ class WebEnv:
         seed = seed if seed is not None else task.seed if task.seed is not None else 0
         self._provide_sites(task, seed)
         resolved = task.resolved(self.sites.placeholders)
+        allow = AllowList(self.sites.addresses, self._allow_hosts)
+        if unmet := Surroundings.running(self.sites, self.means, allow).unmet(task):
+            raise TaskError(f"{task.source}: task {task.task_id} cannot be run: {'; '.join(unmet)}")
         try:
             self.sites.reset(seed)
+            reset_foreign(task, self.sites, self.means)
         except SiteError as error:
             self._done = "infra_error"
             raise InfraError(f"resetting the sites failed: {error}") from error
-        allow = AllowList(self.sites.addresses, self._allow_hosts)
-        width = resolved.viewport.width or self.viewport[0]
-        height = resolved.viewport.height or self.viewport[1]
-        options: dict[str, Any] = allow.context_options() | {
-            "viewport": {"width": width, "height": height},
-            "device_scale_factor": 1,
-            "locale": "en-US",
-            "timezone_id": "UTC",
-            "reduced_motion": "reduce",
-        }
-        if resolved.geolocation:
-            options |= {"geolocation": resolved.geolocation, "permissions": ["geolocation"]}
-        if resolved.storage_state and task.beside(resolved.storage_state).is_file():
-            options["storage_state"] = str(task.beside(resolved.storage_state))
         self._task = resolved
         try:
-            context = self.browser.new_context(**options)
+            context = self.browser.new_context(**context_options(resolved, self.viewport, allow))
             self._session = session = self.browser.call(
-                lambda: Session(context, self.sites, allow, self._limits), START_DEADLINE
+                lambda: Session(context, self.sites, allow, self._limits, self.config.screenshots), START_DEADLINE
             )
             glance = self.browser.call(lambda: session.start(resolved), START_DEADLINE)
+            self._task = asked(resolved, self.sites)
         except InfraError:
             self._fail()
             raise
@@ -200,7 +200,7 @@ class WebEnv:
         return self._observation
 
     def _provide_sites(self, task: Task, seed: int) -> None:
-        missing = [name for name in task.sites if name not in self.sites]
+        missing = [name for name in task.site_names if name not in self.sites]
         if not missing:
             return
         if not self._own_sites:
@@ -246,11 +246,14 @@ class WebEnv:
         assert session is not None and task is not None
         try:
             glance = self.browser.call(lambda: session.act(parsed, now, task.source.parent), self._step_seconds)
+            over = is_over(task, self.sites)
         except InfraError:
             self._fail()
             raise
+        if over:
+            glance = replace(glance, outcome=f"{glance.outcome}; the page ended the task")
         self._observation = self._observe(glance)
-        reason: StopReason | None = "repeated_action" if self._repeats >= REPEATS else None
+        reason: StopReason | None = "stop" if over else "repeated_action" if self._repeats >= REPEATS else None
         return self._finish(parsed, glance.error, reason, refs)
 
     def refuse(self, error: ActionParseError) -> StepResult:
@@ -286,6 +289,8 @@ class WebEnv:
     def _finish(
         self, action: Action | None, error: str | None, reason: StopReason | None, refs: tuple[str, ...] = ()
     ) -> StepResult:
+        if reason is None and self._judged_over():
+            reason = "stop"
         if reason is None and self._steps >= self._steps_allowed:
             reason = "max_steps"
         seconds = time.monotonic() - self._started
@@ -294,6 +299,15 @@ class WebEnv:
         self._done = reason
         assert self._observation is not None
         return StepResult(self._observation, action, error, reason is not None, reason, self._answer, refs)
+
+    def _judged_over(self) -> bool:
+        """Whether the task's dialect judges every step, and this one decides the episode."""
+        session, task = self._session, self._task
+        if session is None or task is None or not task.manner.every_step:
+            return False
+        checks = self._judge(session, task)
+        self._verdict = checks if decides(checks) else None
+        return self._verdict is not None
 
     def _count_repeats(self, action: Action, refs: tuple[str, ...]) -> None:
         """Equal: the same verb and text on the same elements of the same page, whatever their ids."""
@@ -310,12 +324,15 @@ class WebEnv:
         width = self._task.viewport.width or self.viewport[0]
         height = self._task.viewport.height or self.viewport[1]
         shown_url = self._shown_url(reading.url)
-        head = write_head(glance.outcome, glance.tabs, shown_url, reading.scroll)
+        form = self.config.format
+        head = write_head(glance.outcome, glance.tabs, shown_url, reading.scroll, form, glance.did)
         lines = [self._shown(line) for line in outline(reading.root, Box(0, 0, width, height))]
-        body = write_body(lines, self.config, self.config.count_tokens(head))
+        reserved, site = self.config.count_tokens(head), urlsplit(shown_url).netloc
+        body = write_body(lines, self.config, reserved, site=site, page=shown_url, known=self._known)
+        self._known = body.known
         elements = body.elements
         return Observation(
-            text=compose(glance.outcome, glance.tabs, shown_url, reading.scroll, body.text),
+            text=compose(glance.outcome, glance.tabs, shown_url, reading.scroll, body.text, form, glance.did),
             elements=elements,
             screenshot=reading.screenshot,
             marked=draw_marks(reading.screenshot, elements) if self.config.marks else None,
@@ -330,6 +347,7 @@ class WebEnv:
             left_out=body.left_out,
             cut_at=body.cut_at,
             body=body.text,
+            format=form,
         )
 
     def _shown_url(self, url: str) -> str:
@@ -352,9 +370,11 @@ class WebEnv:
         session, task = self._session, self._task
         if session is None or task is None:
             raise ActionError("there is no episode to judge; call reset(task) first")
-        answer = self._answer or ""
+        return self._verdict if self._verdict is not None else self._judge(session, task)
+
+    def _judge(self, session: Session, task: Task) -> list[Check]:
         try:
-            return self.browser.call(lambda: session.evaluate(task, answer), EVALUATION_DEADLINE)
+            return judge(self.browser, session, task, self._answer, self.means)
         except (InfraError, SiteError) as error:
             self._fail()
             raise error if isinstance(error, InfraError) else InfraError(str(error)) from error
@@ -387,9 +407,3 @@ class WebEnv:
             self.browser.close()
         if self._own_sites:
             self.sites.close()
-
-
-def _steps(bound: int) -> int:
-    if not isinstance(bound, int) or isinstance(bound, bool) or bound < 1:
-        raise ConfigError(f"max_steps is {bound!r}; it takes a whole number from 1")
-    return bound

@@ -16,14 +16,20 @@ from confkv_agents.errors import SiteError
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
 
-def fetch_json(url: str, body: Any = None, *, deadline: float = 10.0) -> Any:
+def fetch_json(url: str, body: Any = None, *, deadline: float = 10.0, headers: Mapping[str, str] | None = None) -> Any:
     """GET `url`, or POST `body` as JSON; returns the answer's JSON, or None for an empty one.
+
+    Args:
+        url: Where.
+        body: What to post; None asks.
+        deadline: Seconds.
+        headers: More headers, such as an authorization; no message repeats them.
 
     Raises:
         SiteError: No answer within `deadline` seconds, a status other than 2xx, or no JSON.
     """
     data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"})
+    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json", **(headers or {})})
     try:
         with _opener.open(request, timeout=deadline) as answer:
             text = answer.read()
@@ -37,6 +43,20 @@ def fetch_json(url: str, body: Any = None, *, deadline: float = 10.0) -> Any:
         return json.loads(text)
     except ValueError as error:
         raise SiteError(f"{url} did not answer with JSON: {error}") from error
+
+
+def post_form(url: str, fields: Mapping[str, str], *, deadline: float = 10.0) -> None:
+    """Post a form.
+
+    Raises:
+        SiteError: No answer within `deadline` seconds, or an error status.
+    """
+    try:
+        _opener.open(url, data=urlencode(fields).encode(), timeout=deadline).close()
+    except urllib.error.HTTPError as error:
+        raise SiteError(f"{url} answered {error.code} {error.reason}") from error
+    except (OSError, ValueError) as error:
+        raise SiteError(f"{url} did not answer: {error}") from error
 
 
 def is_healthy(url: str, deadline: float) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from confkv_agents.web.actions.grammar import Action
 from confkv_agents.web.browser import first_line
 from confkv_agents.web.dialogs import Dialogs
 from confkv_agents.web.dialogs import describe as describe_dialog
-from confkv_agents.web.evaluators import Check, EvaluationInput, EvaluatorPage, evaluate
+from confkv_agents.web.evaluators import EvaluationInput, EvaluatorPage, Finding, Means, collect
 from confkv_agents.web.http import sign_in
 from confkv_agents.web.marks import look_alike
 from confkv_agents.web.network import AllowList, host_of
@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 _MAX_OUTCOME = 1500  # code points
 _MOST_TOLD = 3  # dialogs, or tabs, or refusals, of one step
 _TRIES = 5  # tabs may open and close while they are read
+_BEGINNING = 1_704_067_200  # seconds: when a clock that stands still begins, 2024-01-01 at 0:00 UTC
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,26 @@ class Glance:
     outcome: str
     error: str | None = None
     dialogs: tuple[DialogRecord, ...] = ()
+    did: str = ""
+
+
+def context_options(task: Task, viewport: tuple[int, int], allow: AllowList) -> dict[str, Any]:
+    """Playwright's options of an episode's context; `viewport` counts where the task names none."""
+    options = allow.context_options() | {
+        "viewport": {
+            "width": task.viewport.width or viewport[0],
+            "height": task.viewport.height or viewport[1],
+        },
+        "device_scale_factor": 1,
+        "locale": "en-US",
+        "timezone_id": "UTC",
+        "reduced_motion": "reduce",
+    }
+    if task.geolocation:
+        options |= {"geolocation": task.geolocation, "permissions": ["geolocation"]}
+    if task.storage_state and task.beside(task.storage_state).is_file():
+        options["storage_state"] = str(task.beside(task.storage_state))
+    return options
 
 
 class Session:
@@ -62,6 +83,7 @@ class Session:
         sites: Running sites.
         allow: What pages may talk to.
         limits: Bounds of waiting for pages.
+        screenshots: Take one of every page.
     """
 
     def __init__(
@@ -70,7 +92,9 @@ class Session:
         sites: SiteSet,
         allow: AllowList,
         limits: SettleLimits,
+        screenshots: bool = True,
     ) -> None:
+        self._screenshots = screenshots
         self._context = context
         self._sites = sites
         self._allow = allow
@@ -78,6 +102,7 @@ class Session:
         self._blocked: list[tuple[str, bool]] = []
         self._told_hosts: set[str] = set()
         self._reading: Reading | None = None
+        self._clock_stands = False
         allow.install(context, self._blocked)
         self._dialogs = Dialogs(context)
         self._traffic = Traffic(context)
@@ -91,6 +116,8 @@ class Session:
         """
         from playwright.sync_api import Error
 
+        if task.extension.clock == "steps":
+            self._stop_clock()
         if task.require_login or task.storage_state:
             self._sign_in(task)
         for url in task.start_urls:
@@ -106,9 +133,26 @@ class Session:
             if answer is not None and answer.status >= 500:
                 raise InfraError(f"start page {url} answered {answer.status}")
             settle(page, self._traffic, self._limits)
-        self._tabs.focus(0)
+        self._tabs.focus(0 if task.manner.first_tab else len(task.start_urls) - 1)
         self._tabs.take_notes()
         return self._look("", None)
+
+    def _stop_clock(self) -> None:
+        """Let the pages' time stand still; only `_look` moves it on. Nothing comes to rest by waiting then."""
+        self._context.clock.install(time=_BEGINNING)
+        self._context.clock.pause_at(_BEGINNING)
+        self._limits = replace(self._limits, quiet=0.0)
+        self._clock_stands = True
+
+    def _move_clock(self, seconds: int) -> None:
+        from playwright.sync_api import Error
+
+        try:
+            settle(self._tabs.active, self._traffic, self._limits)
+            self._context.clock.run_for(seconds * 1000)
+        except Error as error:
+            self._check_alive()
+            raise InfraError(f"the page's clock does not move: {first_line(error)}") from error
 
     def _sign_in(self, task: Task) -> None:
         names = set(task.sites)
@@ -116,6 +160,10 @@ class Session:
             names |= set(Path(task.storage_state).name.removesuffix("_state.json").split("."))
         for url, info in self._sites.infos().items():
             if info.login is None or not names & info.names:
+                continue
+            if not self._sites.is_own(info.name):
+                if not task.storage_state or not task.beside(task.storage_state).is_file():
+                    logger.warning("%s: %s is opened signed out: storage_state names no file", task.key, url)
                 continue
             try:
                 cookies: list[Any] = sign_in(url, info.login.path, info.login.fields)
@@ -150,14 +198,17 @@ class Session:
             outcome = error = f"{action.name} failed: {reason(failure)}"
         if error is not None and page.is_closed() and not self._tabs.crashed:
             outcome, error = f"did {action}", None  # the page closed itself on it
-        return self._look(outcome, error)
+        return self._look(outcome, error, (action.target or 1) if action.name == "wait" else 1)
 
-    def _look(self, outcome: str, error: str | None) -> Glance:
+    def _look(self, outcome: str, error: str | None, seconds: int = 1) -> Glance:
         before = self._reading
+        if self._clock_stands:
+            self._move_clock(seconds)
         remark, after = self._settle_and_read()
         self._reading = after
         dialogs = tuple(self._dialogs.take())
         parts = [outcome] if outcome else []
+        did = outcome if error is None else ""
         if error is not None:
             parts = [f"not possible: {outcome}"]
         parts += _first([describe_dialog(record) for record in dialogs], "dialogs")
@@ -175,7 +226,7 @@ class Session:
                 parts.append(f"the page is now {shown_address(self._sites.show(after.url))}")
             elif not moved and error is None and len(parts) == 1 and _same(before, after) and _should_change(outcome):
                 parts.append("nothing on the page changed")
-        return Glance(after, self._tab_list(after), shorten("; ".join(parts), _MAX_OUTCOME), error, dialogs)
+        return Glance(after, self._tab_list(after), shorten("; ".join(parts), _MAX_OUTCOME), error, dialogs, did)
 
     def _settle_and_read(self) -> tuple[str, Reading]:
         from playwright.sync_api import Error
@@ -188,7 +239,7 @@ class Session:
                 self._check_alive()
                 if page.is_closed() or self._tabs.active is not page:
                     continue  # another tab took over
-                reading = read_page(page)
+                reading = read_page(page, self._screenshots)
                 if self._tabs.active is page:
                     return remark, reading
             except Error as error:
@@ -225,15 +276,22 @@ class Session:
                 tabs.append(Tab("", page.url))
         return tuple(tabs)
 
-    def evaluate(self, task: Task, answer: str) -> list[Check]:
-        """Judge the episode on a page of its own. See `confkv_agents.web.evaluators.evaluate`."""
+    def collect(self, task: Task, answer: str | None, means: Means) -> list[Finding]:
+        """Look at what the episode left, on a page of its own. See `confkv_agents.web.evaluators.collect`."""
         final_url = self._tabs.active.url
         page = EvaluatorPage(self._tabs.open_hidden, final_url)
+        said, stopped = task.manner.no_answer if answer is None else answer, answer is not None
+        given = EvaluationInput(said, page, self._sites, final_url, means, self._allow, stopped)
         try:
-            return evaluate(task, EvaluationInput(answer, page, self._sites, final_url))
+            return collect(task, given)
         finally:
             page.close()
             self._dialogs.take()
+
+    def strays(self) -> list[str]:
+        """Addresses of tabs that show neither a site nor an empty page."""
+        sites = AllowList(self._sites.addresses)
+        return [url for tab in self._tabs.pages if (url := tab.url) and not sites.allows(url)]
 
     def close(self) -> None:
         """Close the context with all its tabs."""

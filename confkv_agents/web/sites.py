@@ -66,13 +66,15 @@ class SiteInfo:
 
 
 def site_info(name_or_path: str | Path) -> SiteInfo:
-    """Read `site.toml` of a site; without the file the placeholder is `__NAME__`.
+    """Read `site.toml` of a site; without the file, as for a benchmark, the placeholder is `__NAME__`.
 
     Raises:
         PluginError: There is no such site.
         SiteError: `site.toml` is not valid.
     """
     folder = plugins.find_env(name_or_path)
+    if folder.is_file():  # a benchmark
+        return SiteInfo(folder.stem, f"__{folder.stem.upper()}__", folder.stem)
     file = folder / "site.toml"
     if not file.is_file():
         return SiteInfo(folder.name, f"__{folder.name.upper()}__", folder.name)
@@ -101,8 +103,7 @@ def installed_sites() -> dict[str, SiteInfo]:
     with contextlib.suppress(PluginError):
         for name in plugins.available("envs"):
             with contextlib.suppress(PluginError):
-                if plugins.find_env(name).is_dir():
-                    found[name] = site_info(name)
+                found[name] = site_info(name)
     return found
 
 
@@ -156,10 +157,10 @@ class SiteServer:
     def _start(self) -> None:
         import uvicorn
 
-        module = plugins.load_module(self._folder, f"envs.{self._folder.name}")
+        module = plugins.load_module(self._folder, f"envs.{self.info.name}")
         create_app = getattr(module, "create_app", None)
         if create_app is None:
-            raise PluginError(f"{self._folder / 'site.py'} has no create_app(database, seed)")
+            raise PluginError(f"{module.__file__} has no create_app(database, seed)")
         _remove_leftovers()
         self._data = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
         try:
@@ -374,6 +375,15 @@ class SiteSet:
     def state(self, name: str) -> dict[str, Any]:
         """`/__state__` of a site."""
         return site_state(self.url(name))
+
+    def is_own(self, name: str) -> bool:
+        """Whether a site tells its state, as those under `envs/` do. Raises SiteError when it is not in the set."""
+        url = self.url(name)
+        return self.started(url) or is_healthy(url, 2.0)
+
+    def started(self, url: str) -> bool:
+        """Whether the site at an address of the set is a server of this process."""
+        return any(entry.url == url and entry.server is not None for entry in self._entries.values())
 
     def health(self) -> dict[str, bool]:
         """Site name -> whether it answers."""

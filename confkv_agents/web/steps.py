@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from confkv_agents.errors import ConfigError
 from confkv_agents.web.actions.grammar import Action
 from confkv_agents.web.observation import Observation
 
@@ -32,3 +33,10 @@ class StepResult:
     stop_reason: StopReason | None = None
     answer: str | None = None
     refs: tuple[str, ...] = ()
+
+
+def whole_steps(bound: int) -> int:
+    """A bound of steps as it is; raises ConfigError when it is no whole number from 1."""
+    if not isinstance(bound, int) or isinstance(bound, bool) or bound < 1:
+        raise ConfigError(f"max_steps is {bound!r}; it takes a whole number from 1")
+    return bound

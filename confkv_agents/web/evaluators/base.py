@@ -8,10 +8,12 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from confkv_agents.errors import InfraError
+from confkv_agents.web.evaluators.means import Means
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
+    from confkv_agents.web.network import AllowList
     from confkv_agents.web.sites import SiteSet
 
 
@@ -115,13 +117,18 @@ class EvaluationInput:
         page: The evaluators' page. Its calls run in the browser's thread.
         sites: Running sites, for helpers that ask a site's state.
         final_url: Where the agent ended.
+        means: Judges, and access to a shop's administration.
+        allow: What pages may talk to, and so what checks may load; None for no limit.
+        stopped: False while the episode goes on: no judge is asked about an answer that was not given.
     """
 
     answer: str = ""
     page: EvaluatorPage | None = None
     sites: SiteSet | None = None
     final_url: str = ""
-    notes: list[str] = field(default_factory=list)
+    means: Means = field(default_factory=Means)
+    allow: AllowList | None = None
+    stopped: bool = True
 
     def need_page(self) -> EvaluatorPage:
         """The page; raises InfraError where there is none."""

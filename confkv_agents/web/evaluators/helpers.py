@@ -1,7 +1,7 @@
-"""The helpers that `func:` may call, answered from the page or from a site's `/__state__`.
+"""The helpers that `func:` may call, answered from the page, or by the shop.
 
-Names and meaning are VisualWebArena's; where it asks Magento's administration interface, the site's state is
-asked.
+Names and meaning are VisualWebArena's; where it asks Magento's administration interface, a shop of ours is asked for
+its state.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from confkv_agents.errors import InfraError, TaskError
+from confkv_agents.errors import InfraError
 from confkv_agents.web.evaluators.base import EvaluationInput, EvaluatorPage
 from confkv_agents.web.evaluators.calls import HelperCall, PageArgument
-from confkv_agents.web.evaluators.signatures import SIGNATURES
+from confkv_agents.web.evaluators.magento import Magento
 
 _OR = " |OR| "
 _ORDER_ROWS = """() => [...document.querySelectorAll('#my-orders-table tbody')].flatMap(body => {
@@ -59,16 +59,21 @@ _COMMENTS = """() => {
   });
 }"""
 
+_MEMBER_ROLE = """account => {
+  const shown = node => (node ? node.innerText : '').trim();
+  const names = [...document.querySelectorAll("td[data-label='Account'] span.gl-avatar-labeled-sublabel")];
+  const name = names.find(node => shown(node) === '@' + account);
+  const row = name ? name.closest('tr') : null;
+  return row ? shown(row.querySelector('td.col-max-role span')) : '';
+}"""
+
 
 def call_helper(call: HelperCall, given: EvaluationInput) -> Any:
     """Run a parsed `func:` call.
 
     Raises:
-        TaskError: The helper cannot be answered here (the loader reports it too).
+        InfraError: A shop does not answer, or is asked without the right to.
     """
-    reason = SIGNATURES[call.name].unsupported
-    if reason:
-        raise TaskError(f"{call.name} {reason}")
     arguments: list[Any] = []
     for argument in call.arguments:
         if argument is PageArgument.PAGE:
@@ -135,15 +140,23 @@ def _rating(given: EvaluationInput, page: EvaluatorPage) -> int:
     return int(_evaluate(page, _NUMBER, [".rating-result", "title"], 0))
 
 
-def _shop_state(given: EvaluationInput) -> tuple[str, dict[str, Any]]:
+def _shop_state(given: EvaluationInput) -> tuple[str, dict[str, Any] | Magento]:
+    """The shop's address, and its state if it is one of ours, else its interface."""
     if given.sites is None or "shopping" not in given.sites:
         raise InfraError("this check asks the shop for its state, and no shop runs")
-    return given.sites.url("shopping"), given.sites.state("shopping")
+    url = given.sites.url("shopping")
+    if given.sites.is_own("shopping"):
+        return url, given.sites.state("shopping")
+    if given.means.shop_access is None:
+        raise InfraError(f"this check asks the administration of {url}, for which no token is known")
+    return url, Magento(url, given.means.shop_access)
 
 
 def _latest_order(given: EvaluationInput) -> str:
     """Address of the newest order; "" when there is none."""
     url, state = _shop_state(given)
+    if isinstance(state, Magento):
+        return state.latest_order_url()
     orders = state.get("orders", [])
     return urljoin(url + "/", str(orders[-1]["url"]).lstrip("/")) if orders else ""
 
@@ -151,6 +164,8 @@ def _latest_order(given: EvaluationInput) -> str:
 def _latest_review(field: str) -> Callable[[EvaluationInput, str], str]:
     def find(given: EvaluationInput, sku: str) -> str:
         _, state = _shop_state(given)
+        if isinstance(state, Magento):
+            return state.latest_review(sku, field)
         reviews = [review for review in state.get("reviews", []) if review["sku"] == sku]
         if not reviews:
             return ""
@@ -182,6 +197,11 @@ def _latest_comment(field: str) -> Callable[..., str]:
     return find
 
 
+def _member_role(given: EvaluationInput, page: EvaluatorPage, account: str) -> str:
+    """Role of an account in a GitLab project's list of members; "" when it is not among them."""
+    return str(_evaluate(page, _MEMBER_ROLE, account, ""))
+
+
 _HELPERS: dict[str, Callable[..., Any]] = {
     "get_query_text": _query_text,
     "get_query_text_lowercase": _query_text_lowercase,
@@ -200,4 +220,5 @@ _HELPERS: dict[str, Callable[..., Any]] = {
     "reddit_get_post_url": _post_url,
     "reddit_get_latest_comment_content_by_username": _latest_comment("content"),
     "reddit_get_parent_comment_username_of_latest_comment_by_username": _latest_comment("parent"),
+    "gitlab_get_project_memeber_role": _member_role,
 }

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from confkv_agents.errors import TaskError
 from confkv_agents.web.evaluators.base import Check, EvaluationInput, EvaluatorPage, brief
 from confkv_agents.web.evaluators.calls import parse_call
 from confkv_agents.web.evaluators.helpers import call_helper
+from confkv_agents.web.evaluators.judging import Finding, Judged
 from confkv_agents.web.evaluators.string_match import OR
 from confkv_agents.web.evaluators.words import includes, same, satisfies, whole_number
 
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from confkv_agents.web.tasks import HtmlTarget, Task
 
 
-def program_html(task: Task, given: EvaluationInput) -> list[Check]:
+def program_html(task: Task, given: EvaluationInput) -> list[Finding]:
     """Checks for each target in order; `last` means the page that the target before left open."""
     page = given.need_page()
-    checks: list[Check] = []
+    checks: list[Finding] = []
     for index, target in enumerate(task.evaluation.program_html):
         name = f"program_html[{index}]"
         url = target.url
@@ -34,7 +35,7 @@ def program_html(task: Task, given: EvaluationInput) -> list[Check]:
         if selected is None:  # the page is a wrong one; later targets may build on it
             checks.append(Check(name, _place(target), "", False, f"nothing there on {page.url}"))
             break
-        checks += _compare(task, target, name, selected, page.url)
+        checks += _compare(task, target, name, selected, page.url, given)
     return checks
 
 
@@ -63,7 +64,7 @@ def select(task: Task, target: HtmlTarget, page: EvaluatorPage, given: Evaluatio
             selected = _as_text(page.page.evaluate(f"() => {locator}"))
         except Error:
             selected = ""
-    if task.dialect == "webarena" and isinstance(selected, str):
+    if task.rules == "webarena" and isinstance(selected, str):
         selected = html.unescape(selected)
     return selected
 
@@ -73,9 +74,11 @@ def _as_text(value: Any) -> str:
     return str(value)
 
 
-def _compare(task: Task, target: HtmlTarget, name: str, selected: Any, url: str) -> list[Check]:
+def _compare(
+    task: Task, target: HtmlTarget, name: str, selected: Any, url: str, given: EvaluationInput
+) -> Sequence[Finding]:
     required = target.required_contents
-    dialect = task.dialect
+    dialect = task.rules
     text = selected if isinstance(selected, str) else str(selected)
     got = brief(text)
     where = f"{_place(target)} on {url}"
@@ -102,7 +105,20 @@ def _compare(task: Task, target: HtmlTarget, name: str, selected: Any, url: str)
             ok = isinstance(number, int | float) and any(satisfies(number, each) for each in entry.split(OR))
             checks.append(Check(f"{name}.required_values[{index}]", entry, got, ok, _why(ok, "satisfies", where)))
         return checks
-    raise TaskError(f"{task.source}: task {task.task_id}: {name} with fuzzy_match needs a model as judge")
+    assert required.fuzzy_match is not None  # the loader saw to one of them
+    return [
+        _same_meaning(f"{name}.fuzzy_match[{index}]", reference, text, where, given)
+        for index, reference in enumerate(required.fuzzy_match.split(OR))  # upstream wants all alternatives
+    ]
+
+
+def _same_meaning(name: str, reference: str, text: str, where: str, given: EvaluationInput) -> Finding:
+    """A judge finds that the page says the same as a reference; an empty text is not shown to it."""
+    judge = given.means.judge
+    if not text.strip():
+        return Check(name, reference, "", False, f"nothing stands at {where}")
+    assert judge is not None  # a task that needs one is refused without
+    return Judged(name, reference, brief(text), lambda: judge.same_answer("", reference, text))
 
 
 def _place(target: HtmlTarget) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from confkv_agents.errors import TaskError
 from confkv_agents.web.evaluators.base import Check, EvaluationInput, brief
+from confkv_agents.web.evaluators.judging import Finding, Judged
 from confkv_agents.web.evaluators.words import clean_answer, includes, same, satisfies, whole_number
 
 if TYPE_CHECKING:
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 OR = " |OR| "
 
 
-def string_match(task: Task, given: EvaluationInput) -> list[Check]:
+def string_match(task: Task, given: EvaluationInput) -> list[Finding]:
     """One check for each condition of `reference_answers`, in the order of the file."""
     references = task.evaluation.reference_answers
     assert references is not None  # the loader saw to it
-    dialect, answer = task.dialect, clean_answer(given.answer, task.dialect)
+    dialect, answer = task.rules, clean_answer(given.answer, task.rules)
     shown = brief(given.answer)
-    checks: list[Check] = []
+    checks: list[Finding] = []
     written = task.raw.get("eval", {}).get("reference_answers") or {}
     for approach in written or references.model_fields_set:
         value = getattr(references, approach)
@@ -57,14 +57,34 @@ def string_match(task: Task, given: EvaluationInput) -> list[Check]:
             ok = any(clean_answer(option, dialect) in answer for option in value)
             checks.append(Check(name, OR.join(value), shown, ok, _is(ok, "the answer includes one of them")))
         elif value == "N/A":
-            ok = same(value, answer, dialect)
-            why = _is(ok, "the answer says that the task cannot be done")
-            if not ok:
-                why += "; another wording would need a model as judge and does not count here"
-            checks.append(Check(name, "N/A", shown, ok, why))
+            checks.append(_infeasible(task, given, answer, name))
         else:
-            raise TaskError(f"{task.source}: task {task.task_id}: fuzzy_match needs a model as judge")
+            for index, reference in enumerate(value):
+                checks.append(_same_meaning(task, given, answer, reference, f"{name}[{index}]"))
     return checks
+
+
+def _infeasible(task: Task, given: EvaluationInput, answer: str, name: str) -> Finding:
+    """The answer is "N/A", or a judge finds in it the reason why the task cannot be done."""
+    shown, reason, judge = brief(given.answer), task.evaluation.string_note, given.means.judge
+    if same("N/A", answer, task.rules):
+        return Check(name, "N/A", shown, True, "the answer says that the task cannot be done")
+    if judge is None or not reason or not answer.strip() or not given.stopped:
+        why = "not true that the answer says that the task cannot be done"
+        if judge is None and answer.strip():
+            why += "; whether it gives the reason in other words would take a judge"
+        return Check(name, "N/A", shown, False, why)
+    return Judged(name, f"N/A, or: {reason}", shown, lambda: judge.same_reason(task.intent, reason, answer))
+
+
+def _same_meaning(task: Task, given: EvaluationInput, answer: str, reference: str, name: str) -> Finding:
+    """A judge finds that the answer says the same as a reference; one that is empty is not shown to it."""
+    shown, judge = brief(given.answer), given.means.judge
+    if not answer.strip() or not given.stopped:
+        ok = given.stopped and not reference.strip()
+        return Check(name, reference, shown, ok, _is(ok, "there is no answer, and none is wanted"))
+    assert judge is not None  # a task that needs one is refused without
+    return Judged(name, reference, shown, lambda: judge.same_answer(task.intent, reference, answer))
 
 
 def _is(ok: bool, statement: str) -> str:

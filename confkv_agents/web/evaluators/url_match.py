@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from confkv_agents.web.evaluators.base import Check, EvaluationInput
+from confkv_agents.web.evaluators.judging import Finding
 from confkv_agents.web.evaluators.string_match import OR
 
 if TYPE_CHECKING:
     from confkv_agents.web.tasks import Task
 
 
-def url_match(task: Task, given: EvaluationInput) -> list[Check]:
+def url_match(task: Task, given: EvaluationInput) -> list[Finding]:
     """One check: the page's address against `reference_url`, by the dialect's rule.
 
     `vwa`: equality (EXACT, the default) or the reference inside the address (GOLD in PRED), one slash at the
@@ -22,7 +23,7 @@ def url_match(task: Task, given: EvaluationInput) -> list[Check]:
     evaluation = task.evaluation
     address = given.page.url if given.page is not None else given.final_url
     references = (evaluation.reference_url or "").split(OR)
-    if task.dialect == "webarena":
+    if task.rules == "webarena":
         ok, why = _contains_parts(references, address)
     else:
         cleaned = [_clean(reference) for reference in references]
@@ -37,7 +38,8 @@ def url_match(task: Task, given: EvaluationInput) -> list[Check]:
 
 
 def _canonical(url: str) -> str:
-    return url.replace("//localhost", "//127.0.0.1", 1)
+    """One name for this machine: sites rewrite the one into the other."""
+    return url.replace("localhost", "127.0.0.1")
 
 
 def _clean(url: str) -> str:

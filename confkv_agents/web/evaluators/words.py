@@ -12,7 +12,13 @@ from typing import Any
 
 _INEQUALITY = re.compile(r"\s*(<=|>=|==|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 _TOLERANCE = 1e-8
-_ABBREVIATIONS = "mr mrs ms dr prof sr jr st ave vs etc inc ltd co corp no vol oz lb ft fig al e.g i.e u.s a.m p.m"
+_ABBREVIATIONS = (
+    "adm ave bros co col corp cos ct dr ft gen inc jr lt ltd maj mg mr mrs ms ok prof rep sen sr st vs yr "
+    "jan feb aug sep sept oct nov dec tues wed fri ariz calif colo conn fla ga ill kan ky mich minn nev okla ore pa "
+    "tenn va vt wash wis a.m p.m d.c l.a n.c n.d n.h n.j n.m n.y r.i s.c w.va u.k u.n u.s u.s.a ph.d "
+    "c d e f g h k l m n p r s t v w"
+)
+"""Those of NLTK's English sentence splitter that an answer may hold. It knows neither "etc." nor "e.g."."""
 
 
 def clean_answer(text: str, dialect: str) -> str:

@@ -7,7 +7,7 @@ dialects differ in what they know and are told apart by name, never guessed.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import (
     AfterValidator,
@@ -16,12 +16,24 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationInfo,
+    field_validator,
     model_validator,
 )
 
 from confkv_agents.web.evaluators.calls import CallError, parse_call
+from confkv_agents.web.tasks.dialects import rules_of
+from confkv_agents.web.tasks.files import beside, source_of
 
-EvalType = Literal["string_match", "url_match", "program_html", "page_image_query"]
+
+def _check_evaluator(name: str) -> str:
+    from confkv_agents.web.evaluators import EVALUATORS
+
+    if name not in EVALUATORS:
+        raise ValueError(f"unknown evaluator {name!r}; known: {', '.join(EVALUATORS)}")
+    return name
+
+
+EvalType = Annotated[str, AfterValidator(_check_evaluator)]
 
 _INEQUALITY = re.compile(r"\s*(<=|>=|==|<|>)\s*-?\d+(\.\d+)?\s*")
 _DIALECT_WORDS = {
@@ -34,9 +46,9 @@ _PAGE_WORDS = {
 }
 
 
-def dialect_of(info: ValidationInfo) -> str:
-    """The dialect under which a file is read."""
-    return str((info.context or {}).get("dialect", "vwa"))
+def rules_under(info: ValidationInfo) -> str:
+    """Whose rules hold under the dialect that a file is read in."""
+    return rules_of(str((info.context or {}).get("dialect", "vwa")))
 
 
 def _none_to_empty(value: Any) -> Any:
@@ -68,7 +80,7 @@ class ReferenceAnswers(BaseModel):
 
     @model_validator(mode="after")
     def _known_to_the_dialect(self, info: ValidationInfo) -> ReferenceAnswers:
-        dialect = dialect_of(info)
+        dialect = rules_under(info)
         unknown = self.model_fields_set - _DIALECT_WORDS[dialect]["string"]
         if unknown:
             raise ValueError(f"dialect {dialect!r} does not know {', '.join(sorted(unknown))}")
@@ -90,7 +102,7 @@ class RequiredContents(BaseModel):
 
     @model_validator(mode="after")
     def _known_to_the_dialect(self, info: ValidationInfo) -> RequiredContents:
-        dialect = dialect_of(info)
+        dialect = rules_under(info)
         unknown = self.model_fields_set - _PAGE_WORDS[dialect]
         if unknown:
             raise ValueError(f"dialect {dialect!r} does not know {', '.join(sorted(unknown))}")
@@ -119,7 +131,7 @@ def _check_call(text: str, allow_page: bool) -> None:
 def _check_locator(locator: str, info: ValidationInfo) -> str:
     if locator.startswith("func:"):
         _check_call(locator, allow_page=True)
-    elif locator.startswith("lambda:") and dialect_of(info) == "webarena":
+    elif locator.startswith("lambda:") and rules_under(info) == "webarena":
         raise ValueError("dialect 'webarena' does not know the locator form 'lambda:'")
     elif locator.strip() and not locator.startswith(("document.", "[...document.", "lambda:")):
         raise ValueError(
@@ -140,13 +152,45 @@ class HtmlTarget(BaseModel):
     prep_actions: list[str] = []
 
 
-class ImageQuery(BaseModel):
-    """A question about pictures of a page; kept as it is until a local picture judge exists."""
+class AskedPicture(BaseModel):
+    """A question about a picture, and what its answer must hold."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
-    eval_image_url: str
-    eval_image_class: str = ""
+    question: str = Field(min_length=1)
+    answer: str = Field(min_length=1)
+
+
+def _check_class(selector: str) -> str:
+    if selector.strip() and not selector.startswith("."):
+        raise ValueError(f"{selector[:60]!r} is no class such as '.product-image'; leave it empty for every picture")
+    return selector
+
+
+class ImageQuery(BaseModel):
+    """What the pictures of a page must show: be similar to a reference, or answer questions."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    eval_image_url: Annotated[str, AfterValidator(_check_url)]
+    eval_image_class: Annotated[str, AfterValidator(_check_class)] = ""
+    eval_vqa: Annotated[list[AskedPicture], BeforeValidator(_none_to_empty)] = []
+    eval_fuzzy_image_match: str | None = Field(default=None, min_length=1)
+    ssim_threshold: float = Field(default=0.8, ge=-1, le=1)
+
+    @field_validator("eval_fuzzy_image_match")
+    @classmethod
+    def _files_beside_the_task(cls, value: str | None, info: ValidationInfo) -> str | None:
+        for name in (value or "").split(" |OR| "):
+            if not name.startswith(("http://", "https://", "__")):
+                beside(source_of(info), name)
+        return value
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> ImageQuery:
+        if not self.eval_vqa and self.eval_fuzzy_image_match is None:
+            raise ValueError("needs eval_vqa or eval_fuzzy_image_match")
+        return self
 
 
 class Evaluation(BaseModel):
@@ -171,13 +215,13 @@ class Evaluation(BaseModel):
         if "url_match" in self.eval_types:
             if not self.reference_url:
                 raise ValueError("eval_types lists url_match but reference_url is empty")
-            notes = {"vwa": ("EXACT", "GOLD in PRED"), "webarena": ("GOLD in PRED",)}[dialect_of(info)]
+            notes = {"vwa": ("EXACT", "GOLD in PRED"), "webarena": ("GOLD in PRED",)}[rules_under(info)]
             if self.url_note is not None and self.url_note not in notes:
                 raise ValueError(f"url_note {self.url_note!r} is not one of {', '.join(notes)}")
         if "program_html" in self.eval_types and not self.program_html:
             raise ValueError("eval_types lists program_html but program_html is empty")
         if "page_image_query" in self.eval_types:
-            if dialect_of(info) == "webarena":
+            if rules_under(info) == "webarena":
                 raise ValueError("dialect 'webarena' does not know page_image_query")
             if not self.page_image_query:
                 raise ValueError("eval_types lists page_image_query but page_image_query is empty")

@@ -6,27 +6,27 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from pydantic import ValidationError
 
 from confkv_agents.errors import TaskError
 from confkv_agents.paths import user_path
+from confkv_agents.web.benchmarks import benchmark_at
 from confkv_agents.web.sites import installed_sites
+from confkv_agents.web.tasks.dialects import DIALECTS, Dialect
 from confkv_agents.web.tasks.models import PLACEHOLDER, PUBLIC_SITES, Task
-
-Dialect = Literal["vwa", "webarena"]
 
 
 def load_tasks(path: str | Path, dialect: Dialect = "vwa", *, sites: Iterable[str] | None = None) -> list[Task]:
-    """Read one task, an array of tasks, or every `*.json` below a folder.
+    """Read one task, an array of tasks, every `*.json` below a folder, or tasks of a benchmark.
 
-    Placeholders stay in place; `Task.resolved` replaces them once the sites run. Tasks that need what this
-    version lacks are loaded too and say so in `Task.unsupported`.
+    Placeholders stay in place; `Task.resolved` replaces them once the sites run. What a task needs to be run and
+    scored is in `Task.needs`.
 
     Args:
-        path: File or folder.
-        dialect: `vwa` or `webarena`: whose meaning of the fields holds.
+        path: File or folder, or what `plugins.find_task` gives for a benchmark's tasks.
+        dialect: Whose meaning of the fields holds, see `confkv_agents.web.tasks.dialects`.
         sites: Site names beyond the public ones and the installed ones.
 
     Raises:
@@ -34,8 +34,8 @@ def load_tasks(path: str | Path, dialect: Dialect = "vwa", *, sites: Iterable[st
             with what it may be); an unknown site, placeholder, evaluator, locator form or helper counts as
             wrong.
     """
-    if dialect not in get_args(Dialect):
-        raise TaskError(f"unknown dialect {dialect!r}: use one of {', '.join(get_args(Dialect))}")
+    if dialect not in DIALECTS:
+        raise TaskError(f"unknown dialect {dialect!r}: use one of {', '.join(DIALECTS)}")
     path = user_path(path)
     if path.is_dir():
         files = sorted(path.rglob("*.json"), key=_natural)
@@ -46,6 +46,10 @@ def load_tasks(path: str | Path, dialect: Dialect = "vwa", *, sites: Iterable[st
     for info in installed_sites().values():
         placeholders |= dict.fromkeys(info.names, info.placeholder)
     placeholders |= {name: f"__{name.upper()}__" for name in sites or () if name not in placeholders}
+    if (found := benchmark_at(path)) is not None:
+        benchmark, pattern = found
+        sha256 = hashlib.sha256(benchmark.path.read_bytes()).hexdigest()
+        return list(_read_objects(benchmark.tasks(pattern), benchmark.path, sha256, True, dialect, placeholders))
     return list(_read_file(path, dialect, placeholders))
 
 
@@ -72,7 +76,12 @@ def _read_file(path: Path, dialect: str, placeholders: dict[str, str]) -> Iterat
     objects = content if isinstance(content, list) else [content]
     if not objects:
         raise TaskError(f"{path}: holds no task; an array of tasks needs one at least")
-    sha256 = hashlib.sha256(data).hexdigest()
+    yield from _read_objects(objects, path, hashlib.sha256(data).hexdigest(), many, dialect, placeholders)
+
+
+def _read_objects(
+    objects: list[Any], path: Path, sha256: str, many: bool, dialect: str, placeholders: dict[str, str]
+) -> Iterator[Task]:
     known_sites = frozenset(placeholders)
     for index, raw in enumerate(objects):
         prefix = f"{path}: [{index}]" if many else f"{path}:"

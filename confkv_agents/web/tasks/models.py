@@ -18,9 +18,11 @@ from pydantic import (
 )
 
 from confkv_agents.errors import SiteError, TaskError
-from confkv_agents.web.evaluators.calls import parse_call
-from confkv_agents.web.evaluators.signatures import SIGNATURES
+from confkv_agents.web.benchmarks import benchmark_at
+from confkv_agents.web.tasks.dialects import DIALECTS, Manner, Rules
 from confkv_agents.web.tasks.evaluation import Evaluation
+from confkv_agents.web.tasks.files import beside, source_of
+from confkv_agents.web.tasks.needs import Need, needs_of
 from confkv_agents.web.tasks.oracle import OracleAction
 
 PUBLIC_SITES = {
@@ -68,13 +70,17 @@ class Extension(BaseModel):
     """What makes it hard, where other fields do not say; results are broken down by it."""
     template: str | None = None
     """The template that made it, where one did: the same template and seed make it again."""
+    from_site: bool = False
+    """The site says what is asked and when the episode is over; see `confkv_agents.web.from_site`."""
+    clock: Literal["real", "steps"] = "real"
+    """`steps`: the pages' clock stands still while the agent thinks; each action moves it on by a second."""
 
     @field_validator("oracle", "near_miss")
     @classmethod
     def _files_beside_the_task(cls, steps: tuple[OracleAction, ...], info: ValidationInfo) -> tuple[OracleAction, ...]:
         for step in steps:
             if step.action == "upload":
-                _beside(_source(info), step.file)
+                beside(source_of(info), step.file)
         return steps
 
 
@@ -97,7 +103,7 @@ class Task(BaseModel):
         source: The file it was read from.
         sha256: Of that file's bytes.
         raw: The object as it stands in the file.
-        unsupported: Why it cannot be run or scored here; empty for most tasks.
+        unsupported: Why it cannot be run, whatever is given; empty for most tasks.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True, populate_by_name=True)
@@ -124,6 +130,7 @@ class Task(BaseModel):
     sha256: str = ""
     many: bool = False
     _raw: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _needs: tuple[Need, ...] | None = PrivateAttr(default=None)
 
     @field_validator("viewport", "extension", mode="before")
     @classmethod
@@ -155,7 +162,7 @@ class Task(BaseModel):
     def _files_beside_the_task(cls, value: Any, info: ValidationInfo) -> Any:
         for name in (value,) if isinstance(value, str) else value or ():
             if not name.lower().startswith(("http://", "https://")):
-                _beside(_source(info), name)
+                beside(source_of(info), name)
         return value
 
     @property
@@ -184,24 +191,34 @@ class Task(BaseModel):
         return f"{self.source.stem}:{self.task_id}" if self.many else self.source.stem
 
     @property
+    def manner(self) -> Manner:
+        """How the task's dialect has it."""
+        return DIALECTS[self.dialect]
+
+    @property
+    def rules(self) -> Rules:
+        """Whose evaluators judge: VisualWebArena's or WebArena's."""
+        return self.manner.rules
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What must be there to run and score it: sites, judges, access; see `confkv_agents.web.tasks.needs`."""
+        if self._needs is None:
+            self._needs = needs_of(self)
+        return self._needs
+
+    @property
+    def site_names(self) -> tuple[str, ...]:
+        """Every site that must run: those of `sites`, and those that its addresses lead to."""
+        return tuple(name for need in self.needs if need.kind == "site" for name in need.detail)
+
+    @property
     def unsupported(self) -> tuple[str, ...]:
-        """Why the task cannot be scored here, one reason an entry."""
+        """Why the task cannot be run, whatever is given; see `needs` for what it takes."""
         reasons = []
-        evaluation = self.evaluation
-        if "page_image_query" in evaluation.eval_types:
-            reasons.append("page_image_query needs a judge of pictures, which this version lacks")
-        answers = evaluation.reference_answers
-        if "string_match" in evaluation.eval_types and answers and isinstance(answers.fuzzy_match, list):
-            reasons.append("string_match with fuzzy_match needs a model as judge")
-        if "program_html" in evaluation.eval_types:
-            for target in evaluation.program_html:
-                if "fuzzy_match" in target.required_contents.model_fields_set:
-                    reasons.append("program_html with fuzzy_match needs a model as judge")
-                for text in (target.url, target.locator):
-                    if text.startswith("func:"):
-                        name = parse_call(text.removeprefix("func:")).name
-                        if SIGNATURES[name].unsupported:
-                            reasons.append(f"{name} {SIGNATURES[name].unsupported}")
+        benchmark = benchmark_at(self.source)
+        if benchmark is not None and (missing := benchmark[0].missing()):
+            reasons.append(missing)
         return tuple(dict.fromkeys(reasons))
 
     def beside(self, name: str) -> Path:
@@ -211,7 +228,7 @@ class Task(BaseModel):
             TaskError: The name leads elsewhere: task files are not trusted with the rest of the disk.
         """
         try:
-            return _beside(self.source, name)
+            return beside(self.source, name)
         except ValueError as error:
             raise TaskError(f"{self.source}: {error}") from None
 
@@ -246,7 +263,9 @@ class Task(BaseModel):
                 return {key: replace(item) for key, item in value.items()}
             return value
 
-        return self.read(replace(self._raw), self.dialect, self.source, self.sha256, self.many)
+        task = self.read(replace(self._raw), self.dialect, self.source, self.sha256, self.many)
+        task._needs = self.needs  # addresses in place of placeholders would look like pages elsewhere
+        return task
 
     @classmethod
     def read(
@@ -266,15 +285,3 @@ class Task(BaseModel):
         )
         task._raw = raw
         return task
-
-
-def _source(info: ValidationInfo) -> Path:
-    return Path((info.context or {}).get("source", "task.json"))
-
-
-def _beside(source: Path, name: str) -> Path:
-    folder = source.parent.resolve()
-    path = (folder / name).resolve()
-    if not path.is_relative_to(folder):
-        raise ValueError(f"{name!r} lies outside the task's folder; put the file beside the task")
-    return path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,39 +35,6 @@ def write(tmp_path: Path) -> Callable[[Any], Path]:
         return file
 
     return write_file
-
-
-@public
-@pytest.mark.parametrize(
-    ("name", "dialect", "count", "with_images", "unsupported"),
-    [
-        ("test_classifieds", "vwa", 234, 68, 2),
-        ("test_reddit", "vwa", 210, 84, 31),
-        ("test_shopping", "vwa", 466, 169, 12),
-        ("test_webarena", "webarena", 812, 0, 91),
-    ],
-)
-def test_public_files_load_unchanged(name: str, dialect: Any, count: int, with_images: int, unsupported: int) -> None:
-    tasks = load_tasks(PUBLIC / f"{name}.raw.json", dialect)
-    assert len(tasks) == count
-    assert [task.task_id for task in tasks] == list(range(count))
-    assert sum(bool(task.images) for task in tasks) == with_images
-    assert sum(bool(task.unsupported) for task in tasks) == unsupported
-
-
-@public
-def test_public_files_hold_what_their_survey_counted() -> None:
-    tasks = [
-        task for name in ("classifieds", "reddit", "shopping") for task in load_tasks(PUBLIC / f"test_{name}.raw.json")
-    ]
-    kinds = Counter("+".join(task.evaluation.eval_types) for task in tasks)
-    assert (kinds["program_html"], kinds["string_match"], kinds["url_match"]) == (379, 265, 204)
-    used = [target for task in tasks for target in task.evaluation.program_html]
-    assert sum(target.url == "func:shopping_get_latest_order_url()" for target in used) == 117
-    assert sum(target.locator.startswith("lambda:") for target in used) == 16
-    assert sum(target.locator.startswith("func:get_query_text(") for target in used) == 143
-    assert Counter(len(task.start_urls) for task in tasks) == {1: 848, 2: 54, 3: 8}
-    assert sum(task.viewport.width is not None for task in tasks) == 69
 
 
 @public
@@ -203,6 +169,18 @@ def target(**changes: Any) -> dict[str, Any]:
         (target(url="func:shopping_get_latest_order_url(", locator=""), "eval.program_html[0].url: "),
         (target(url="func:get_query_text(__page__, 'x')"), "eval.program_html[0].url: "),
         (target(required_contents={}), "needs one of"),
+        *(
+            (evaluation(eval_types=["page_image_query"], page_image_query=[{"eval_image_url": "last"} | query]), why)
+            for query, why in (
+                ({}, "eval.page_image_query[0]: needs eval_vqa or eval_fuzzy_image_match"),
+                ({"eval_vqa": [{"question": "x"}]}, "eval.page_image_query[0].eval_vqa[0].answer"),
+                ({"eval_vqa": [], "eval_image_class": "img"}, "'img' is no class"),
+                ({"eval_fuzzy_image_match": "a.png", "ssim_threshold": 3}, "ssim_threshold"),
+                ({"eval_fuzzy_image_match": "a.png", "eval_image_url": "func:x()"}, "unknown helper 'x'"),
+                ({"eval_fuzzy_image_match": "../a.png"}, "'../a.png' lies outside the task's folder"),
+                ({"eval_fuzzy_image_match": "__SHOPPING__/a.png |OR| /etc/a.png"}, "'/etc/a.png' lies outside"),
+            )
+        ),
         (bad(x_confkv={"oracle": [{"action": "click", "role": "link", "nam": "x"}]}), "x_confkv.oracle[0]"),
         (bad(x_confkv={"oracle": [{"action": "tap"}]}), "x_confkv.oracle[0]"),
         (bad(x_confkv={"steps": 3}), "x_confkv.steps"),
@@ -240,35 +218,21 @@ def test_dialects_differ_and_are_never_guessed(write: Callable[[Any], Path]) -> 
     lambdas = write(target(locator="lambda:(() => 1)()"))
     with pytest.raises(TaskError, match="does not know the locator form 'lambda:'"):
         load_tasks(lambdas, "webarena")
-    with pytest.raises(TaskError, match="unknown dialect"):
+    with pytest.raises(TaskError, match="unknown dialect 'mine': use one of vwa, webarena, browsergym, "):
         load_tasks(file, "mine")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (evaluation(eval_types=["string_match"], reference_answers={"fuzzy_match": ["x"]}), "needs a model as judge"),
-        (target(required_contents={"fuzzy_match": "x"}), "needs a model as judge"),
-        (
-            evaluation(eval_types=["page_image_query"], page_image_query=[{"eval_image_url": "last"}]),
-            "needs a judge of pictures",
-        ),
-        (
-            target(locator="func:gitlab_get_project_memeber_role(__page__, 'x')"),
-            "reads the member list",
-        ),
-    ],
-)
-def test_what_cannot_be_scored_here_says_why(content: Any, reason: str, write: Callable[[Any], Path]) -> None:
-    (task,) = load_tasks(write(content))
-    assert reason in task.unsupported[0]
-    with pytest.raises(TaskError, match="cannot be run"):
-        task.require_supported()
-
-
-def test_not_applicable_is_scored_without_a_judge(write: Callable[[Any], Path]) -> None:
-    (task,) = load_tasks(write(evaluation(eval_types=["string_match"], reference_answers={"fuzzy_match": "N/A"})))
-    assert task.unsupported == ()
+def test_browsergym_has_the_evaluators_of_the_one_or_the_other(write: Callable[[Any], Path]) -> None:
+    file = write(evaluation(eval_types=["string_match"], reference_answers={"one_of": ["x"]}))
+    (task,) = load_tasks(file, "browsergym")
+    assert (task.dialect, task.rules, task.manner.every_step, task.manner.first_tab) == (
+        "browsergym",
+        "vwa",
+        True,
+        False,
+    )
+    with pytest.raises(TaskError, match="dialect 'webarena' does not know one_of"):
+        load_tasks(file, "browsergym-webarena")
 
 
 def test_names_that_look_like_placeholders_stay(write: Callable[[Any], Path]) -> None:
