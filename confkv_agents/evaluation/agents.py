@@ -2,7 +2,8 @@
 
 An agent is one file, named by a bare name under `agents/` or by a path, which exposes
 `create_agent(model, **options) -> Agent`, `NEEDS_MODEL: bool` and, if some tasks are not for it,
-`check_task(task) -> None`, which raises a `ConfKVError` before anything is started.
+`check_task(task) -> None`, which raises a `ConfKVError` before anything is started. `OBSERVATION`, a dict of
+`ObservationConfig`'s fields, says how it wants pages to be shown.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ class AgentFile:
     needs_model: bool
     create: Callable[..., Agent]
     check_task: Callable[[Any], None] | None = None
+    observation: Mapping[str, Any] = field(default_factory=dict)
 
 
 def open_agent(name_or_path: str) -> AgentFile:
@@ -79,7 +81,18 @@ def open_agent(name_or_path: str) -> AgentFile:
         needs_model=bool(getattr(module, "NEEDS_MODEL", True)),
         create=create,
         check_task=getattr(module, "check_task", None),
+        observation=_observation(getattr(module, "OBSERVATION", {}), path),
     )
+
+
+def _observation(wanted: Any, path: Path) -> Mapping[str, Any]:
+    from confkv_agents.web.observation import ObservationConfig
+
+    try:
+        ObservationConfig(**wanted)
+    except (TypeError, ConfKVError) as error:
+        raise PluginError(f"{path}: OBSERVATION is no set of fields of ObservationConfig: {error}") from error
+    return dict(wanted)
 
 
 def load_agent(name_or_path: str | AgentFile, *, model: Any = None, task: Task | None = None, **options: Any) -> Agent:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from confkv_agents import plugins
 from confkv_agents.errors import ConfigError, ConfKVError, ModelError, TaskError
@@ -18,8 +19,10 @@ from confkv_agents.evaluation.episode import DEFAULT_MAX_STEPS
 from confkv_agents.evaluation.options import EMBEDDED, PlayOptions
 
 if TYPE_CHECKING:
+    from confkv_agents.web.surroundings import Surroundings
     from confkv_agents.web.tasks import Task
 
+_Options = TypeVar("_Options", bound=PlayOptions)
 _PROMPT_TOKENS = 500
 _LEAST_PAGE_TOKENS = 300
 EMBEDDED_REMARK = (
@@ -42,8 +45,14 @@ def read_tasks(path: Path, options: PlayOptions) -> list[Task]:
     return tasks
 
 
-def check_agent(agent_file: AgentFile, tasks: Sequence[Task], options: PlayOptions) -> None:
+def check_agent(agent_file: AgentFile, tasks: Sequence[Task], options: PlayOptions, surroundings: Surroundings) -> None:
     """Refuse tasks that cannot be scored here or that the agent cannot play, and a trace of no cache.
+
+    Args:
+        agent_file: Who plays.
+        tasks: What is to be played.
+        options: As given.
+        surroundings: What there is to run and score tasks with.
 
     Raises:
         ConfKVError: What the first of them has against it.
@@ -52,6 +61,8 @@ def check_agent(agent_file: AgentFile, tasks: Sequence[Task], options: PlayOptio
         raise ConfigError(f"--trace: agent {agent_file.name!r} uses no model, so there is no cache to trace")
     for task in tasks:
         task.require_supported()
+        if unmet := surroundings.unmet(task):
+            raise TaskError(f"{task.source}: task {task.task_id} cannot be run: {'; '.join(unmet)}")
         if agent_file.check_task is not None:
             agent_file.check_task(task)
 
@@ -65,6 +76,15 @@ def check_display(headed: bool) -> None:
     if headed and sys.platform.startswith("linux"):
         if not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
             raise ConfigError("--headed needs a display, and this machine has none; leave it out")
+
+
+def with_sites_of(options: _Options, tasks: Sequence[Task]) -> _Options:
+    """The options without addresses of sites that no task names: those are neither reset nor reached."""
+    from confkv_agents.web.sites import installed_sites
+
+    aliases = {name: info.names for info in installed_sites().values() for name in info.names}
+    named = {each for task in tasks for name in task.site_names for each in aliases.get(name, {name})}
+    return replace(options, sites={name: url for name, url in options.sites.items() if name in named})
 
 
 def wanted_sites(tasks: Sequence[Task], given: Mapping[str, str]) -> dict[str, str | None]:
@@ -185,6 +205,9 @@ def configuration_of(
         "max_steps": options.max_steps,
         "timeout": options.timeout,
         "dialect": options.dialect,
+        "judge": options.judge,
+        "visual_judge": options.visual_judge,
+        "allow_hosts": list(options.allow_hosts),
     }
 
 

@@ -15,6 +15,7 @@ from confkv_agents import plugins
 from confkv_agents.evaluation import preparing
 from confkv_agents.evaluation.agents import AgentFile, open_agent
 from confkv_agents.evaluation.episode import run_episode
+from confkv_agents.evaluation.means import load_judges, make_means, surroundings_of
 from confkv_agents.evaluation.options import PlayOptions
 from confkv_agents.evaluation.records import EpisodeResult, RunRecorder, require_writable
 from confkv_agents.evaluation.report import write_reports
@@ -62,7 +63,9 @@ def run(options: RunOptions, console: RunConsole | None = None) -> RunOutcome:
     """
     tasks = preparing.read_tasks(plugins.find_task(options.task), options)
     agent_file = open_agent(options.agent)
-    preparing.check_agent(agent_file, tasks, options)
+    options = preparing.with_sites_of(options, tasks)
+    means = make_means(options)
+    preparing.check_agent(agent_file, tasks, options, surroundings_of(options, means))
     require_writable(user_path(options.out))
     cache = _cache_config(options) if agent_file.needs_model else None
     preparing.check_display(options.headed)
@@ -85,14 +88,20 @@ def run(options: RunOptions, console: RunConsole | None = None) -> RunOutcome:
             if not preparing.profile_known(model):  # only now the configuration of a hub id is on this disk
                 model = preparing.make_model(options, cache, options.seed)
                 agent = preparing.make_agent(agent_file, model, options)
+        if means.judge or means.visual_judge:
+            with _waiting(console, "loading the judges"):
+                load_judges(means, tasks, options)
         with _waiting(console, "starting the browser"):
             version = browser.version()
-        observation = preparing.observation_config(options, tasks, model)
+        observation = preparing.observation_config(options, tasks, model, agent_file)
         recorder = _recorder(options, agent_file, tasks, observation, version)
         _introduce(options, agent_file, console)
         results: list[EpisodeResult] = []
         try:
-            with recorder, WebEnv(browser, sites, observation=observation) as env:
+            with (
+                recorder,
+                WebEnv(browser, sites, observation=observation, allow_hosts=options.allow_hosts, means=means) as env,
+            ):
                 for task in tasks:
                     results.append(_play(env, agent, task, recorder, options, console))
         except BaseException:

@@ -31,6 +31,7 @@ class ObservationConfig:
         max_options: Options of a list that are named; the others are counted.
         marks: Draw the set-of-marks picture.
         pictures: Cut at most this many pictures out of the screenshot; 0 for none.
+        screenshots: Take a screenshot of every page; without it there are neither marks nor pictures.
         min_picture: Shorter side from which on a picture counts, in CSS pixels.
         max_picture: Longer side to which pictures are scaled down, in pixels.
     """
@@ -42,12 +43,15 @@ class ObservationConfig:
     max_options: int = 20
     marks: bool = True
     pictures: int = 8
+    screenshots: bool = True
     min_picture: int = 48
     max_picture: int = 512
 
     def __post_init__(self) -> None:
         if self.format not in get_args(TextFormat):
             raise ConfigError(f"observation format {self.format!r}: use one of {', '.join(get_args(TextFormat))}")
+        if not self.screenshots and (self.marks or self.pictures):
+            raise ConfigError("without screenshots there are neither marks nor pictures; pass marks=False, pictures=0")
         if self.max_tokens < 100:
             raise ConfigError(f"max_tokens is {self.max_tokens}; a page needs at least 100")
         if min(self.max_name, self.max_options, self.min_picture, self.max_picture) < 1 or self.pictures < 0:

@@ -73,8 +73,12 @@ class Reading:
     problem: str = ""
 
 
-def read_page(page: Page) -> Reading:
+def read_page(page: Page, screenshots: bool = True) -> Reading:
     """Read the page; a navigation in between leads to another try.
+
+    Args:
+        page: The page.
+        screenshots: Take one; it is half of the time that reading takes.
 
     Raises:
         InfraError: No screenshot can be taken, which means the page or browser is gone.
@@ -108,10 +112,10 @@ def read_page(page: Page) -> Reading:
             Scroll(int(look["top"]), int(look["height"]), int(look["total"])),
             clean(page.title()),
             page.url,
-            pictures,
-            screenshot(page),
+            pictures if screenshots else (),
+            screenshot(page) if screenshots else b"",
         )
-    return Reading(Node("root"), "", Scroll(), "", page.url, (), screenshot(page), problem)
+    return Reading(Node("root"), "", Scroll(), "", page.url, (), screenshot(page) if screenshots else b"", problem)
 
 
 def _name_editors(root: Node, places: list[list[float]]) -> None:

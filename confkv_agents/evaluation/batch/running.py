@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confkv_agents import __version__
+from confkv_agents.engine.named import named_model
 from confkv_agents.errors import ConfigError, ConfKVError
 from confkv_agents.evaluation import preparing
 from confkv_agents.evaluation.agents import Agent, AgentFile, open_agent
@@ -19,7 +20,7 @@ from confkv_agents.evaluation.batch.results import Results
 from confkv_agents.evaluation.batch.store import BatchStore
 from confkv_agents.evaluation.batch.workers import Station, play_units
 from confkv_agents.evaluation.files import sha256_of
-from confkv_agents.evaluation.options import EMBEDDED
+from confkv_agents.evaluation.means import load_judges, make_means, surroundings_of
 from confkv_agents.evaluation.records import require_writable
 from confkv_agents.evaluation.report import write_episode_report
 from confkv_agents.paths import user_path
@@ -27,6 +28,8 @@ from confkv_agents.paths import user_path
 if TYPE_CHECKING:
     from confkv_agents.cache import CacheConfig
     from confkv_agents.evaluation.batch.progress import BatchConsole
+    from confkv_agents.web.evaluators import Means
+    from confkv_agents.web.surroundings import Surroundings
     from confkv_agents.web.tasks import Task
 
 _PACKAGE = Path(preparing.__file__).parents[1]
@@ -42,6 +45,7 @@ class _Batch:
     tasks: list[Task]
     configs: dict[str, CacheConfig | None]
     left_out: list[str] = field(default_factory=list)
+    means: Means | None = None
     models: dict[str, Any] = field(default_factory=dict)
 
     def make_models(self) -> None:
@@ -87,13 +91,14 @@ def run_batch(
         KeyboardInterrupt: As it came, after records and report were closed.
     """
     batch = _check(options)
+    options = batch.options
     told = [*([console] if console is not None else []), *callbacks]
     loaded = batch.model is None
     if not loaded and not preparing.profile_known(batch.model):
         _load(batch, console)
         batch.make_models()
         loaded = True
-    observation = preparing.observation_config(options, batch.tasks, batch.model)
+    observation = preparing.observation_config(options, batch.tasks, batch.model, batch.agent_file)
     store = BatchStore(
         user_path(options.out),
         identity=_identity(batch, observation),
@@ -123,12 +128,21 @@ def run_batch(
         )
         if missing and not loaded:
             _load(batch, console)
+        if missing and batch.means is not None:
+            load_judges(batch.means, batch.tasks, options)
 
         def open_station() -> Station:
             from confkv_agents.evaluation.batch.station import BrowserStation
 
             sites = preparing.wanted_sites(batch.tasks, options.sites)
-            return BrowserStation(sites, observation, batch.agent, headless=not options.headed)
+            return BrowserStation(
+                sites,
+                observation,
+                batch.agent,
+                headless=not options.headed,
+                allow_hosts=options.allow_hosts,
+                means=batch.means,
+            )
 
         return conduct(
             units, missing, store, open_station, info, told, workers=options.workers, attempts=options.attempts,
@@ -194,7 +208,14 @@ class _Pages(BatchCallback):
 def _check(options: BatchOptions) -> _Batch:
     """Refuse what is wrong with the input, before a browser or a model starts."""
     agent_file = open_agent(options.agent)
-    tasks, left_out = _playable(batch_tasks(options), agent_file, options)
+    means = make_means(options)
+    tasks, left_out = _playable(batch_tasks(options), agent_file, options, surroundings_of(options, means))
+    options = preparing.with_sites_of(options, tasks)
+    if options.workers > 1 and options.sites:
+        raise ConfigError(
+            f"--site with {options.workers} workers: episodes at the same time would reset each other's site; "
+            "pass --workers 1"
+        )
     keys = [(task.key, task.sha256) for task in tasks]
     tasks = [task for place, task in enumerate(tasks) if keys.index(keys[place]) == place]
     require_writable(user_path(options.out))
@@ -203,12 +224,9 @@ def _check(options: BatchOptions) -> _Batch:
         from confkv_agents.evaluation.bench.policies import parse_policies
 
         configs = dict(parse_policies(options.policies, options.budget))
-        if options.model == EMBEDDED:
-            from confkv_agents.engine.weights import embedded_model
-
-            embedded_model()
+        named_model(options.model)
     preparing.check_display(options.headed)
-    batch = _Batch(options, agent_file, tasks, configs, left_out)
+    batch = _Batch(options, agent_file, tasks, configs, left_out, means)
     batch.make_models()
 
     from confkv_agents.web.chromium import find_chromium
@@ -217,10 +235,12 @@ def _check(options: BatchOptions) -> _Batch:
     return batch
 
 
-def _playable(tasks: list[Task], agent_file: AgentFile, options: BatchOptions) -> tuple[list[Task], list[str]]:
+def _playable(
+    tasks: list[Task], agent_file: AgentFile, options: BatchOptions, surroundings: Surroundings
+) -> tuple[list[Task], list[str]]:
     if not options.skip_unsupported:
         try:
-            preparing.check_agent(agent_file, tasks, options)
+            preparing.check_agent(agent_file, tasks, options, surroundings)
         except ConfKVError as error:
             if len(tasks) == 1:
                 raise
@@ -229,7 +249,7 @@ def _playable(tasks: list[Task], agent_file: AgentFile, options: BatchOptions) -
     kept, left_out = [], []
     for task in tasks:
         try:
-            preparing.check_agent(agent_file, [task], options)
+            preparing.check_agent(agent_file, [task], options, surroundings)
             kept.append(task)
         except ConfKVError as error:
             left_out.append(f"left out: {error}")
@@ -274,9 +294,7 @@ def _identity(batch: _Batch, observation: Any) -> dict[str, Any]:
 
 def _model_files(name: str) -> str | None:
     """Hexadecimal digits that tell models in a folder apart: sizes, and a sample of every file; None of a hub id."""
-    from confkv_agents.engine.weights import embedded_model
-
-    folder = embedded_model() if name == EMBEDDED else user_path(name)
+    folder = named_model(name) or user_path(name)
     if not folder.is_dir():
         return None
     digest = hashlib.sha256()

@@ -1,0 +1,69 @@
+"""The agent that the pilot model was trained with: few words, compact pages, one note and one action a turn.
+
+It is the `react` agent with another form of page, another prompt and, where llguidance is installed, answers held to
+the grammar of actions. Any chat model can play it; the pilot knows no other form.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from .react import Pictures, ReactAgent
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+NEEDS_MODEL = True
+
+OBSERVATION = {
+    "format": "compact",
+    "max_tokens": 320,
+    "max_options": 6,
+    "max_name": 160,
+    "pictures": 6,
+    "min_picture": 96,
+    "marks": False,
+}
+"""How pages are shown, as `ObservationConfig` takes it."""
+
+SYSTEM = "Do the task in the browser. Answer with a short note and one action."
+
+_ID, _TEXT = r"\[[0-9]{1,3}\]", r"\[[^\n\[\]]{1,300}\]"
+_ACTIONS = (
+    f"(click|hover|clear|tab_focus|drag {_ID}) {_ID}",
+    f"type {_ID} {_TEXT}( \\[1\\])?",
+    f"(select|upload) {_ID} {_TEXT}",
+    f"scroll ({_ID} )?\\[(down|up)\\]",
+    f"(press|goto) {_TEXT}",
+    r"dialog \[(accept|dismiss)\]",
+    r"(stop|fail) \[[^\n\[\]]{0,300}\]",
+    "go_back|go_forward|new_tab|close_tab|wait",
+)
+# One expression, since rules of their own would be told apart by their beginnings, and a note may begin like an action.
+GRAMMAR = f"start: ANSWER\nANSWER: /([^\\n]{{1,240}}\\n)?({'|'.join(_ACTIONS)})/\n"
+"""An optional line, then one action, in llguidance's Lark dialect."""
+
+
+def create_agent(model: BaseChatModel, *, pictures: Pictures = "auto", constrained: bool | None = None) -> PilotAgent:
+    """Make the agent.
+
+    Args:
+        model: Any LangChain chat model.
+        pictures: As for `react`; `auto` is the pictures on the `page` for models that see.
+        constrained: Hold answers to `GRAMMAR`; None does so where the model is ours and llguidance is installed.
+
+    Raises:
+        ConfigError: Pictures are asked for and the model takes none.
+    """
+    sees = (getattr(model, "profile", None) or {}).get("image_inputs")
+    if pictures == "auto":
+        pictures = "page" if sees else "none"
+    if constrained is None:
+        constrained = hasattr(model, "kv") and importlib.util.find_spec("llguidance") is not None
+    bound: Any = model.bind(grammar=GRAMMAR) if constrained else model
+    return PilotAgent(bound, pictures=pictures, sees=bool(sees), repairs=0, system=SYSTEM)
+
+
+class PilotAgent(ReactAgent):
+    """`ReactAgent` with the pilot's prompt; `create_agent` makes it."""

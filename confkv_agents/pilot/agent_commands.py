@@ -1,0 +1,95 @@
+"""The commands that make the pilot an agent: `confkv-agent pilot data` and `confkv-agent pilot train`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from confkv_agents.errors import ConfigError
+from confkv_agents.evaluation.template_commands import parse_seeds
+from confkv_agents.evaluation.words import printable
+
+
+def data(
+    seeds: Annotated[str, typer.Option(help="Training seeds, such as 1000-1099.")],
+    out: Annotated[Path, typer.Option(help="File of JSON lines; continued if it exists.")],
+    template: Annotated[
+        list[str] | None, typer.Option(help="Name or pattern; may be repeated. All by default.")
+    ] = None,
+    slip: Annotated[float, typer.Option(help="Share of episodes with a wrong link and the way back.")] = 0.2,
+    visual: Annotated[bool, typer.Option(help="Also templates whose pictures must be looked at.")] = False,
+) -> None:
+    """Play the scripted solutions of many tasks as conversations to learn from."""
+    from confkv_agents.engine.weights import embedded_model
+    from confkv_agents.pilot.data import DataOptions, make_data
+    from confkv_agents.web.tasks import find_templates, load_template
+
+    names = [name for pattern in template or ["*"] for name in find_templates(pattern)]
+    chosen = [load_template(name) for name in dict.fromkeys(names)]
+    if not visual:
+        chosen = [each for each in chosen if each.visual == "easy"]
+    options = DataOptions(chosen, parse_seeds(seeds), out, slip)
+    tokenizer = _tokenizer(embedded_model())
+    good, bad = make_data(options, lambda text: len(tokenizer(text)["input_ids"]), _tell)
+    typer.echo(f"{good} demonstrations in {out}" + (f"; {bad} did not work out" if bad else ""))
+
+
+def train(
+    data: Annotated[list[Path], typer.Option(help="Files that `pilot data` wrote; may be repeated.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for checkpoints, the curve and the adapters; continued if it exists.")
+    ],
+    steps: Annotated[int, typer.Option(help="Optimizer steps.")] = 1500,
+    batch: Annotated[int, typer.Option(help="Episodes a step.")] = 4,
+    rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 1e-3,
+    decay: Annotated[
+        float, typer.Option(help="Share of the steps at the end in which the rate falls to nothing.")
+    ] = 0.5,
+    rank: Annotated[int, typer.Option(help="Of the adapters.")] = 16,
+    start: Annotated[Path | None, typer.Option(help="Adapters to begin with.")] = None,
+    longest: Annotated[int, typer.Option(help="Longer conversations, in tokens, are left out.")] = 4096,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 25,
+) -> None:
+    """Train the pilot's language model on demonstrations."""
+    from safetensors.torch import load_file, save_file
+
+    from confkv_agents.engine.loading import load_model
+    from confkv_agents.engine.weights import embedded_model
+    from confkv_agents.pilot.data import read_data
+    from confkv_agents.pilot.encoding import encode
+    from confkv_agents.pilot.lora import add_lora, load_lora, lora_tensors
+    from confkv_agents.pilot.train_agent import train_agent
+    from confkv_agents.pilot.training import Settings
+
+    tokenizer = _tokenizer(embedded_model())
+    encoded = [encode(made, tokenizer) for path in data for made in read_data(path)]
+    fitting = [each for each in encoded if len(each.ids) <= longest]
+    if len(fitting) < 2:
+        raise ConfigError(f"{', '.join(map(str, data))} hold {len(fitting)} demonstrations that can be learned from")
+    kept_back = fitting[:: max(2, len(fitting) // 16)][:16]
+    learned = [each for each in fitting if not any(each is other for other in kept_back)]
+    tokens = sum(len(each.ids) for each in learned)
+    typer.echo(f"{len(learned)} demonstrations, {tokens:,} tokens; {len(encoded) - len(fitting)} were too long")
+    model = load_model("embedded").model
+    add_lora(model, rank, seed=seed)
+    if start is not None:
+        load_lora(model, load_file(start))
+    settings = Settings(steps, rate, warmup=20, decay=decay, weight_decay=0.0, save_every=save_every, seed=seed)
+    train_agent(model, learned, kept_back, settings, out, batch, typer.echo)
+    save_file(lora_tensors(model), out / "adapters.safetensors")
+    typer.echo(f"adapters in {out / 'adapters.safetensors'}")
+
+
+def _tokenizer(folder: Path) -> Any:
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder)
+
+
+def _tell(made: Any, done: int, wanted: int) -> None:
+    typer.echo(
+        printable(f"{done}/{wanted}  {made.task}  {made.steps} steps" + ("" if made.success else "  NOT SOLVED"))
+    )

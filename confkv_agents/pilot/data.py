@@ -1,0 +1,132 @@
+"""Demonstrations in bulk: templates x seeds, played in a browser, one JSON line each, continued where it ended."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from confkv_agents.errors import ConfigError
+from confkv_agents.evaluation.agents import open_agent
+from confkv_agents.pilot.demonstrations import Demonstration, demonstrations
+from confkv_agents.web.browser import Browser
+from confkv_agents.web.env import WebEnv
+from confkv_agents.web.observation import ObservationConfig
+from confkv_agents.web.settle import SettleLimits
+from confkv_agents.web.sites import SiteSet
+from confkv_agents.web.tasks import Task, Template, World, split_of
+from confkv_agents.web.tasks.templates import NothingToAsk
+from confkv_agents.web.text import TokenCounter
+
+_QUIET_S = 0.04  # the sites of the package come to rest faster than pages in general
+
+
+@dataclass(frozen=True)
+class DataOptions:
+    """What to play.
+
+    Attributes:
+        templates: Of which tasks are made.
+        seeds: All of the training split.
+        out: The file of JSON lines; lines that it has already are kept and not played again.
+        slip: Share of episodes with a wrong link and the way back.
+        seed: Of slips and of the order.
+    """
+
+    templates: Sequence[Template]
+    seeds: Sequence[int]
+    out: Path
+    slip: float = 0.2
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        held_out = [seed for seed in self.seeds if split_of(seed) == "heldout"]
+        if held_out:
+            raise ConfigError(f"seed {held_out[0]} is held out for evaluation; train on seeds from 1000 on")
+        if not 0 <= self.slip <= 1:
+            raise ConfigError(f"slip is {self.slip:g}; it is a share from 0 to 1")
+
+
+def make_data(
+    options: DataOptions, count_tokens: TokenCounter, told: Callable[[Demonstration, int, int], None]
+) -> tuple[int, int]:
+    """Play everything that the file does not have yet.
+
+    Args:
+        options: What.
+        count_tokens: Of the pilot's tokenizer.
+        told: Called after each episode with it, the number played and the number wanted.
+
+    Returns:
+        Episodes in the file that succeeded, and those that did not.
+
+    Raises:
+        ConfKVError: The file cannot be read or written, or browser or site failed.
+    """
+    have = {each.task: each.success for each in read_data(options.out, successes_only=False)}
+    wanted = [(template, seed) for seed in options.seeds for template in options.templates]
+    random.Random(options.seed).shuffle(wanted)
+    names = sorted({site for template in options.templates for site in template.sites})
+    shown = ObservationConfig(
+        **dict(open_agent("pilot").observation)
+        | {"pictures": 0, "marks": False, "screenshots": False, "count_tokens": count_tokens}
+    )
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    _drop_cut_line(options.out)
+    with (
+        options.out.open("a", encoding="utf-8") as file,
+        Browser() as browser,
+        SiteSet.start(names) as sites,
+        WebEnv(browser, sites, observation=shown, limits=SettleLimits(quiet=_QUIET_S)) as env,
+    ):
+        left = [(template, seed) for template, seed in wanted if f"{template.name}:{seed}" not in have]
+        for made in demonstrations(env, _tasks(left), options.seed, options.slip):
+            file.write(json.dumps(asdict(made), ensure_ascii=False) + "\n")
+            file.flush()
+            have[made.task] = made.success
+            told(made, len(have), len(wanted))
+    return sum(have.values()), len(have) - sum(have.values())
+
+
+def read_data(path: Path, successes_only: bool = True) -> list[Demonstration]:
+    """Read demonstrations; a last line that was cut off is left out.
+
+    Raises:
+        ConfigError: Another line is none.
+    """
+    if not path.exists():
+        return []
+    lines = path.read_text("utf-8").split("\n")
+    found = []
+    for number, line in enumerate(lines, start=1):
+        if not line:
+            continue
+        try:
+            made = Demonstration(**json.loads(line))
+        except (ValueError, TypeError) as error:
+            if number == len(lines):
+                break
+            raise ConfigError(f"{path}:{number} is no demonstration: {error}") from error
+        if made.success or not successes_only:
+            found.append(made)
+    return found
+
+
+def _drop_cut_line(path: Path) -> None:
+    """Take away what follows the last whole line, so that the next one does not stick to it."""
+    if path.exists():
+        data = path.read_bytes()
+        path.write_bytes(data[: data.rfind(b"\n") + 1])
+
+
+def _tasks(wanted: Iterable[tuple[Template, int]]) -> Iterable[Task]:
+    world: World | None = None
+    for template, seed in wanted:
+        if world is None or world.seed != seed:
+            world = World(seed)
+        try:
+            yield Task.read(template.make(seed, world))
+        except NothingToAsk:
+            continue

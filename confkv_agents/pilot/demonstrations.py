@@ -1,0 +1,151 @@
+"""Demonstrations: oracle episodes as the conversation that the pilot's agent would have held.
+
+The agent itself plays (`agents/pilot.py`), with the oracle's decisions put into its mouth, so that what the model is
+trained on is, message for message, what it is asked later. A note goes before each action: what the script jots down,
+and the element acted on with its number, as the page writes it. In some episodes a wrong link is followed first and
+then left again by `go_back`; the slip is not learned, the way back is.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from confkv_agents.errors import AgentError
+from confkv_agents.evaluation.agents import load_agent
+from confkv_agents.web.actions import parse_action
+from confkv_agents.web.env import WebEnv
+from confkv_agents.web.observation import Observation
+from confkv_agents.web.tasks import Task
+from confkv_agents.web.text import quote
+
+_NEVER_BY_MISTAKE = ("log out", "sign out", "delete", "remove")
+
+
+@dataclass
+class Demonstration:
+    """One played episode.
+
+    Attributes:
+        task: The task's template and seed, `shop/coupon_order:1003`.
+        messages: The conversation: `{"role": ..., "text": ...}`, an assistant's with `"learn": bool`.
+        success: What the task's checks said.
+        steps: Actions.
+    """
+
+    task: str
+    success: bool = False
+    steps: int = 0
+    messages: list[dict[str, Any]] = field(default_factory=list)
+
+
+class _Prompted:
+    """Stands in for the chat model: says what it was told to say next."""
+
+    profile: dict[str, Any] = {}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self.next = ""
+
+    def invoke(self, messages: list[BaseMessage], config: Any = None) -> AIMessage:
+        """Say it."""
+        return AIMessage(self.next)
+
+
+def demonstrate(env: WebEnv, task: Task, rng: random.Random, slip: float = 0.2) -> Demonstration:
+    """Play a task's script as a conversation.
+
+    Args:
+        env: An environment whose observations are those of the pilot's agent.
+        task: With `x_confkv.oracle`.
+        rng: Decides on slips.
+        slip: Share of episodes with a wrong link in them.
+
+    Raises:
+        AgentError: The script does not fit the pages.
+        InfraError: Browser or site failed.
+    """
+    mouth = _Prompted()
+    agent: Any = load_agent("pilot", model=mouth, constrained=False)
+    oracle = load_agent("oracle")
+    observation = env.reset(task)
+    agent.reset(task, observation)
+    oracle.reset(task, observation)
+    made = Demonstration(f"{task.extension.template or task.key}:{task.seed}")
+    learned: list[bool] = []
+    slip_at = rng.randrange(1, max(2, len(task.oracle) - 1)) if rng.random() < slip else -1
+    done = False
+
+    def say(text: str, learn: bool) -> tuple[Observation, bool]:
+        mouth.next = text
+        decision = agent.act(observation)
+        learned.append(learn)
+        result = env.step(decision.action)
+        if result.error is not None:
+            raise AgentError(f"{made.task}: {decision.action}: {result.error}")
+        made.steps += 1
+        return result.observation, result.done
+
+    while not done:
+        if made.steps == slip_at:
+            wrong = _wrong_link(observation, rng)
+            if wrong is not None:
+                before = [(element.role, element.name) for element in observation.elements]
+                observation, done = say(f"{wrong}\nclick [{wrong.rpartition('[')[2]}", learn=False)
+                observation, done = say("wrong page, back\ngo_back", learn=True)
+                if [(element.role, element.name) for element in observation.elements] != before:
+                    raise AgentError(f"{made.task}: the way back does not lead back")
+        decision = oracle.act(observation)
+        note = _note(decision.thought, decision.action, observation)
+        observation, done = say(f"{note}\n{decision.action}" if note else decision.action, learn=True)
+    made.success = all(check.ok for check in env.evaluate())
+    made.messages = _plain(agent.messages, learned)
+    return made
+
+
+def demonstrations(env: WebEnv, tasks: Iterable[Task], seed: int, slip: float = 0.2) -> Iterator[Demonstration]:
+    """Play many tasks; what does not end in success is told by `success`, what does not fit is left out.
+
+    Raises:
+        InfraError: Browser or site failed.
+    """
+    for task in tasks:
+        rng = random.Random(f"{seed}:{task.extension.template}:{task.seed}")
+        try:
+            yield demonstrate(env, task, rng, slip)
+        except AgentError:
+            yield Demonstration(f"{task.extension.template or task.key}:{task.seed}")
+
+
+def _note(thought: str, action: str, observation: Observation) -> str:
+    """What goes before the action: the script's note, and the element with its number."""
+    parsed = parse_action(action)
+    element = observation.element(parsed.element) if parsed.element is not None else None
+    target = f"{quote(element.name, 80)} [{element.id}]" if element is not None and element.name else ""
+    return ", ".join(part for part in (thought.strip(), target) if part)
+
+
+def _wrong_link(observation: Observation, rng: random.Random) -> str | None:
+    """A link that leads elsewhere and changes nothing, as the page writes it."""
+    links = [
+        element
+        for element in observation.elements
+        if element.role == "link" and element.name and not element.name.casefold().startswith(_NEVER_BY_MISTAKE)
+    ]
+    if not links:
+        return None
+    chosen = rng.choice(links)
+    return f"{quote(chosen.name, 80)} [{chosen.id}]"
+
+
+def _plain(messages: list[BaseMessage], learned: list[bool]) -> list[dict[str, Any]]:
+    roles = {"system": "system", "human": "user", "ai": "assistant"}
+    plain: list[dict[str, Any]] = [{"role": roles[each.type], "text": each.text} for each in messages]
+    answers = [each for each in plain if each["role"] == "assistant"]
+    for answer, learn in zip(answers, learned, strict=True):
+        answer["learn"] = learn
+    return plain

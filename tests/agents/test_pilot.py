@@ -1,0 +1,93 @@
+"""The pilot's agent: its prompt, its pages, and the grammar of its answers."""
+
+from __future__ import annotations
+
+import pytest
+
+from confkv_agents.evaluation.agents import load_agent, open_agent
+from confkv_agents.plugins import find_agent, load_module
+from confkv_agents.web.actions import Action, format_action, parse_action
+from confkv_agents.web.observation import ObservationConfig
+from tests.agents.test_react import ScriptedModel, page
+from tests.evaluation.fakes import FakeTask
+
+pilot = load_module(find_agent("pilot"), "agents.pilot")
+
+ACTIONS = [
+    Action("click", 12),
+    Action("hover", 3),
+    Action("clear", 3),
+    Action("type", 2, text="Brisk Red Toolbox", enter=True),
+    Action("type", 2, text="it's 5'10\", (50%)"),
+    Action("select", 9, text="Price: Low to High"),
+    Action("drag", 1, target=2),
+    Action("upload", 4, text="teapots.webp"),
+    Action("scroll", direction="down"),
+    Action("scroll", 4, direction="up"),
+    Action("tab_focus", target=1),
+    Action("press", text="Control+a"),
+    Action("goto", text="http://shop.test/"),
+    Action("dialog", accept=True),
+    Action("dialog", accept=False),
+    Action("stop", text="$51"),
+    Action("stop"),
+    Action("fail", text="there is none"),
+    Action("go_back"),
+    Action("go_forward"),
+    Action("new_tab"),
+    Action("close_tab"),
+    Action("wait"),
+]
+
+
+def test_it_asks_for_compact_pages():
+    config = ObservationConfig(**open_agent("pilot").observation)
+    assert (config.format, config.max_tokens, config.marks) == ("compact", 320, False)
+
+
+def test_a_turn_is_a_note_and_an_action():
+    model = ScriptedModel(replies=["code 'AB12C', 'Cart' [7]\nclick [7]", "stop [$5]"])
+    agent = load_agent("pilot", model=model, constrained=False)
+    agent.reset(FakeTask(), page(1))  # type: ignore[arg-type]
+    first = agent.act(page(1))  # type: ignore[arg-type]
+    assert (first.thought, first.action) == ("code 'AB12C', 'Cart' [7]", "click [7]")
+    assert agent.act(page(2)).action == "stop [$5]"  # type: ignore[arg-type]
+    system, opening, answer, second = (message.text for message in model.seen[-1])
+    assert system == pilot.SYSTEM and len(system) < 90
+    assert opening.startswith("Task: ") and opening.endswith("page 1")
+    assert (answer, second) == ("code 'AB12C', 'Cart' [7]\nclick [7]", "page 2")
+
+
+def test_nothing_is_asked_twice():
+    agent = load_agent("pilot", model=ScriptedModel(replies=["I do not know"]), constrained=False)
+    agent.reset(FakeTask(), page(1))  # type: ignore[arg-type]
+    assert agent.act(page(1)).action == "I do not know"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("action", ACTIONS, ids=format_action)
+def test_the_grammar_admits_every_action_with_and_without_a_note(action: Action):
+    pytest.importorskip("llguidance")
+    text = format_action(action)
+    assert parse_action(text) == action
+    for answer in (text, f"phone '555-1234', 'Send' [3]\n{text}"):
+        assert _accepts(answer), answer
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["click 12", "click [x]", "I click it", "two\nnotes\nclick [1]", "stop [a]\nmore", "scroll [left]", "type [1]"],
+)
+def test_the_grammar_refuses_what_is_no_answer(answer: str):
+    pytest.importorskip("llguidance")
+    assert not _accepts(answer)
+
+
+def _accepts(text: str) -> bool:
+    """Whether a byte-level matcher takes the whole text and could end there."""
+    import llguidance
+
+    tokenizer = llguidance.LLTokenizer("byte")
+    matcher = llguidance.LLMatcher(tokenizer, llguidance.LLMatcher.grammar_from_lark(pilot.GRAMMAR))
+    assert not matcher.is_error(), matcher.get_error()
+    tokens = tokenizer.tokenize_str(text)
+    return matcher.try_consume_tokens(tokens) == len(tokens) and matcher.is_accepting()
