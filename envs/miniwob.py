@@ -34,7 +34,7 @@ WHEEL = Wheel(
     "the pages of MiniWoB++ (2 MB)",
     "confkv-agent tasks fetch miniwob",
 )
-MAX_STEPS = 20
+MAX_STEPS = 30
 VIEWPORT = {"width": 332, "height": 214}
 """CSS pixels; the pages are drawn for 160 x 210, and some widgets reach beyond."""
 
@@ -57,7 +57,7 @@ read-table read-table-2 resize-textarea right-angle scroll-text scroll-text-2 se
 simple-algebra simple-arithmetic social-media social-media-all social-media-some stock-market terminal text-editor
 text-transform tic-tac-toe unicode-test use-autocomplete use-autocomplete-nodelay use-colorwheel use-colorwheel-2
 use-slider use-slider-2 use-spinner visual-addition
-""".split()
+""".split()  # noqa: SIM905 - 125 lines of a list would be read by nobody
 """The pages that the original registers as environments. Five more lie in the wheel; they are games of timing."""
 
 _INSIDE = "miniwob/html/"
@@ -67,6 +67,8 @@ _LARGEST_REPORT = 100_000
 
 # The page's own START button would begin another problem; the reward panel and the click marks are no part of the task.
 # 2147483647 ms is the longest time that a timer can be set to, and on the environment's clock it never passes.
+# The pages' links and buttons often are bare words or boxes. What listens for clicks gets a hand, as it has elsewhere,
+# and words in a line the role of a link, so that the accessibility tree, and with it the observation, tells them apart.
 HARNESS = """
 ;(() => {
   const seed = SEED, task = location.pathname.replace(/^.*\\/|\\.html$/g, '');
@@ -75,6 +77,20 @@ HARNESS = """
   const style = document.createElement('style');
   style.textContent = '#reward-display, #click-canvas, #sync-task-cover { display: none !important }';
   document.head.appendChild(style);
+  const listen = EventTarget.prototype.addEventListener;
+  const hand = element => !['auto', 'default'].includes(getComputedStyle(element).cursor);
+  const show = element => {
+    const inside = element.parentElement && hand(element.parentElement);
+    const inline = getComputedStyle(element).display === 'inline' && !element.firstElementChild;
+    if (!hand(element)) element.style.cursor = 'pointer';
+    if ((inside || inline) && element.matches('span:not([role]), a:not([href], [role])') && element.textContent.trim())
+      element.setAttribute('role', 'link');
+  };
+  EventTarget.prototype.addEventListener = function (kind, ...how) {
+    const bare = this instanceof Element && !this.matches('html, body, #wrap, #query, #area, svg');
+    if (kind === 'click' && bare) show(this);
+    return listen.call(this, kind, ...how);
+  };
   Math.seedrandom(seed);
   core.countdownTimer = () => {};
   const prepare = core.startEpisode;

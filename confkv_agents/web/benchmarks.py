@@ -90,7 +90,7 @@ class Benchmark:
         function = getattr(self._module, name, None)
         if not callable(function):
             raise PluginError(f"{self.path} has no function {name}, as a benchmark has")
-        return function  # type: ignore[no-any-return]
+        return function
 
 
 def benchmarks() -> list[Benchmark]:
