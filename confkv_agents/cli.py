@@ -24,7 +24,7 @@ try:
 
     from confkv_agents import __version__
     from confkv_agents.errors import ConfigError, ConfKVError
-    from confkv_agents.evaluation import cache_commands, template_commands
+    from confkv_agents.evaluation import benchmark_commands, cache_commands, template_commands
     from confkv_agents.evaluation.batch import commands as batch_commands
     from confkv_agents.evaluation.bench.commands import bench_app
     from confkv_agents.evaluation.bench.replay_command import replay
@@ -51,6 +51,7 @@ app.add_typer(tasks_app, name="tasks")
 app.add_typer(bench_app, name="bench")
 tasks_app.command("templates")(template_commands.templates)
 tasks_app.command("make")(template_commands.make)
+tasks_app.command("fetch")(benchmark_commands.fetch)
 app.command("eval")(batch_commands.evaluate)
 app.command()(batch_commands.compare)
 app.command()(replay)

@@ -1,4 +1,6 @@
-"""Makes a checkout ready: virtual environment, package, browser, weights. Standard library only.
+"""Makes a checkout ready: virtual environment, package, browser, weights, and for tests the benchmarks' pages.
+
+Standard library only.
 
     python3 scripts/setup.py [--extra NAME]... [--no-browser] [--no-weights]
 
@@ -45,6 +47,16 @@ from confkv_agents.engine.weights import fetch_embedded
 from confkv_agents.errors import ConfKVError
 try:
     fetch_embedded(lambda text: print("setup:", text, flush=True))
+except ConfKVError as error:
+    sys.exit("setup: " + str(error))
+"""
+FETCH_BENCHMARKS = """
+import sys
+from confkv_agents.errors import ConfKVError
+from confkv_agents.web.benchmarks import benchmarks
+try:
+    for benchmark in benchmarks():
+        benchmark.fetch(lambda text: print("setup:", text, flush=True))
 except ConfKVError as error:
     sys.exit("setup: " + str(error))
 """
@@ -210,6 +222,8 @@ def main() -> None:
         make_sure_of_browser()
     if not options.no_weights and not run(PYTHON, "-c", FETCH_WEIGHTS, TQDM_DISABLE="1"):
         give_up("the embedded model's weights are not ready; the reason stands above")
+    if not options.no_weights and {"test", "dev"} & set(options.extra) and not run(PYTHON, "-c", FETCH_BENCHMARKS):
+        give_up("the benchmarks' pages are not ready; the reason stands above")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confkv_agents import plugins
-from confkv_agents.errors import ConfigError, TaskError
+from confkv_agents.errors import ConfigError, PluginError, TaskError
 from confkv_agents.evaluation import preparing
 from confkv_agents.evaluation.options import PlayOptions
 from confkv_agents.paths import user_path
@@ -158,6 +159,8 @@ def _files(entry: str) -> list[Path]:
         inside = entry.removeprefix("tasks/")
         found = _glob(user_path(entry)) or ([] if Path(entry).is_absolute() else _glob(installed / inside))
         if not found:
+            with contextlib.suppress(PluginError):  # a pattern of a benchmark's names
+                return [plugins.find_task(entry)]
             raise TaskError(f"--tasks {entry!r} fits no file; quote the pattern, or name tasks: see `tasks list`")
         return found
     for folder in (user_path(entry), installed / entry):
