@@ -1,0 +1,54 @@
+"""Compare the price of a product at the shop with that of a listing in the classifieds."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._cross import dollars, forum, listings, look_up, products, tab
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A product and a listing of which one costs half as much again as the other, or more."""
+    ware = drawing.choose(products(drawing, "price % 100 = 0 AND price >= 1000 AND instr(name, '''') = 0"))
+    listing = drawing.choose(listings(drawing, "price % 100 = 0 AND price BETWEEN 1000 AND 100000"), "title")
+    new, used = ware["price"], listing["price"]
+    if not 1.5 < max(new, used) / min(new, used) < 6:
+        raise Unfit("they are too close, or too far apart")
+    first, second = f"{ware['name']}, {dollars(new)}", f"{listing['title']}, {dollars(used)}"
+    right, wrong = (first, second) if new < used else (second, first)
+    name, price = (ware["name"], new) if new < used else (listing["title"], used)
+    return Draft(
+        values={"product": ware["name"], "listing": listing["title"]},
+        evaluation=forum.answer(name, dollars(price)),
+        oracle=[
+            *look_up(ware["name"]),
+            tab(1, note=f"shop '{dollars(new)}'"),
+            *look_up(listing["title"]),
+            forum.stop(right, note=f"{dollars(new)}, {dollars(used)}: '{name}' is cheaper"),
+        ],
+        near_miss=[*look_up(ware["name"]), tab(1), *look_up(listing["title"]), forum.stop(wrong)],
+    )
+
+
+TEMPLATE = Template(
+    sites=("shopping", "classifieds"),
+    wordings=(
+        "Which costs less: '{product}' at the shop (first tab) or '{listing}' in the classifieds (second tab)? (Answer "
+        "with|Give me) its name and its price.",
+        "Compare the price of '{product}' in the first tab with that of '{listing}' in the second and "
+        "(tell|give) me the cheaper one, name and price.",
+        "I can afford either '{product}' (shop, first tab) or '{listing}' (classifieds, second tab). (Name|Tell "
+        "me) the one that costs less, and its price.",
+        "Is '{product}' from the shop (in|open in) the first tab cheaper than '{listing}' from the classifieds in the "
+        "second? Answer with name and price of the cheaper one.",
+        "Look up '{product}' in the first tab and '{listing}' in the second. (The cheaper of the two is what I want to "
+        "know|I want to know the cheaper of the two), with its price.",
+    ),
+    held_out=(
+        "One of these I will buy, the one that costs less: '{product}' from the first tab or '{listing}' from "
+        "the second. Tell me which, by name, and for how much.",
+        "New or second hand? Check '{product}' at the shop (first tab) and '{listing}' in the classifieds (second tab) "
+        "and report the name and the price of what is cheaper.",
+    ),
+    draw=draw,
+)

@@ -1,0 +1,64 @@
+"""Read the phone number of a listing's seller and send it to a member of the forum."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._cross import forum, listings, look_up, tab
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A listing, another of the same kind by somebody else, and a post that tells a number of its own."""
+    offered = listings(drawing)
+    listing = drawing.choose(offered, "title")
+    rivals = [row for row in offered if row["kind"] == listing["kind"] and row["phone"] != listing["phone"]]
+    if not rivals:
+        raise Unfit("there is no other listing of the kind")
+    rival = drawing.rng.choice(rivals)
+    post = drawing.choose(forum.code_texts(drawing), "title")
+    writer = post["author"]
+
+    def sending(row: dict[str, object]) -> list[dict[str, object]]:
+        return [
+            *look_up(str(row["title"])),
+            forum.click("button", "Show phone number"),
+            tab(1, note=f"phone '{row['phone']}'"),
+            *forum.open_post(post),
+            *forum.message(writer, str(row["phone"]), note=f"message to '{writer}'"),
+            forum.stop(),
+        ]
+
+    return Draft(
+        values={"listing": listing["title"], "post": post["title"]},
+        evaluation=forum.page_checks(forum.changes(drawing, f"message to {writer}: {listing['phone']}")),
+        oracle=sending(listing),
+        near_miss=sending(rival),
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds", "reddit"),
+    wordings=(
+        "The classifieds (first tab) have a listing '{listing}'. Send its seller's phone number, and nothing "
+        "else, to the author of the forum post '{post}' (second tab) (as a private message|in a private message).",
+        "(Look up|Find) the phone number of the seller of '{listing}' in the first tab, then send just the number as a "
+        "private message to whoever wrote '{post}' on the forum in the second tab.",
+        "Whoever wrote '{post}' on the forum (second tab) would like to call the seller of '{listing}' (first "
+        "tab). (Send them|Message them) the phone number privately, without any other words.",
+        "On the forum in the second tab, the author of '{post}' waits for a private message with a phone number: "
+        "that of the seller of '{listing}' in the classifieds, first tab. (Write only the number|Only the "
+        "number, please).",
+        "Get the number to call about '{listing}' from the classifieds in the first tab and pass it on, "
+        "(alone|bare), by private message, to the author of '{post}' on the forum in the second tab.",
+    ),
+    held_out=(
+        "'{listing}' is for sale in the first tab. The member who posted '{post}' on the forum (second tab) should get "
+        "the seller's phone number by private message, and no other word.",
+        "Write a private message on the forum (second tab) to the author of '{post}'. Its whole text is the "
+        "phone number given with the listing '{listing}' in the first tab.",
+    ),
+    draw=draw,
+    reasoning="hard",
+    tags=("long-memory",),
+)

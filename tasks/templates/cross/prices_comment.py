@@ -1,0 +1,67 @@
+"""Read a price at the shop and one in the classifieds, and write both under a post of the forum."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._cross import dollars, forum, listings, look_up, products, tab
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A product, a listing, a post, and another product that costs something else."""
+    ware, other = drawing.sample(products(drawing, "price % 100 = 0 AND instr(name, '''') = 0"), 2)
+    listing = drawing.choose(listings(drawing, "price % 100 = 0 AND price < 100000"), "title")
+    post = drawing.choose(forum.posts(drawing, "post.kind = 'text' AND instr(post.body, '$') > 0"), "title")
+    if len({ware["price"], other["price"], listing["price"]}) < 3:
+        raise Unfit("two prices are the same")
+
+    def telling(row: dict[str, object]) -> list[dict[str, object]]:
+        new, used = dollars(int(str(row["price"]))), dollars(listing["price"])
+        return [
+            *look_up(str(row["name"])),
+            tab(1, note=f"price '{new}'"),
+            *look_up(listing["title"]),
+            tab(2, note=f"second hand '{used}'"),
+            *forum.open_post(post),
+            *forum.comment(f"{new}, {used}"),
+            forum.stop(),
+        ]
+
+    both = f"{dollars(ware['price'])}, {dollars(listing['price'])}"
+    return Draft(
+        values={"product": ware["name"], "listing": listing["title"], "post": post["title"]},
+        evaluation=forum.page_checks(forum.changes(drawing, f"comment on {post['id']}: {both}")),
+        oracle=telling(ware),
+        near_miss=telling(other),
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("shopping", "classifieds", "reddit"),
+    wordings=(
+        "What does '{product}' cost at the shop (first tab), and what is asked for '{listing}' in the "
+        "classifieds (second tab)? (Comment|Write) both prices in whole dollars under the forum post '{post}' "
+        "(third tab), as in '$A, $B'.",
+        "Under '{post}' on the forum, third tab, (leave|post) a comment of the form '$A, $B': A is the price of "
+        "'{product}' at the shop in the first tab, B the price of '{listing}' in the classifieds in the second "
+        "tab, both without cents.",
+        "(Look up|Find) the price of '{product}' in the first tab and of '{listing}' in the second. Then comment "
+        "the two, '$A, $B' without cents, under the post '{post}' in the third tab.",
+        "They compare prices under '{post}' on the forum (third tab). Add a comment with two of them, in whole dollars "
+        "and (written|in the form) '$A, $B': '{product}' from the shop (first tab) and '{listing}' from the "
+        "classifieds (second tab).",
+        "The shop is in the first tab, the classifieds are in the second, the forum in the third. Comment '$A, "
+        "$B' under '{post}', with A (the price of|for) '{product}' and B (the price of|for) '{listing}', both "
+        "without cents.",
+    ),
+    held_out=(
+        "Take two prices along to the forum: that of '{product}' (shop, first tab) and that of '{listing}' "
+        "(classifieds, second tab). Put them under '{post}' (third tab) as a comment '$A, $B', whole dollars only.",
+        "I would like a comment under '{post}' in the third tab that says '$A, $B' in whole dollars, where A is what "
+        "'{product}' costs new in the first tab and B what '{listing}' costs second hand in the second tab.",
+    ),
+    draw=draw,
+    reasoning="hard",
+    tags=("long-memory",),
+)

@@ -1,0 +1,54 @@
+"""Save a post and subscribe to the forum it stands in."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._forum import ME, click, different, kept, open_post, page_checks, posts, stop
+
+_NOTHING = "SELECT {} FROM {} AS mark JOIN user ON user.id = mark.user_id {} WHERE user.name = ? ORDER BY 1"
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A post of a forum that the member has not subscribed to, and another of another one."""
+    saved = drawing.rows("forum", _NOTHING.format("post_id", "saved", ""), ME)
+    joined = drawing.rows(
+        "forum", _NOTHING.format("forum.name", "subscription", "JOIN forum ON forum.id = mark.forum_id"), ME
+    )
+    names = [row["name"] for row in joined]
+    ids = [row["post_id"] for row in saved]
+    free = [post for post in posts(drawing, "post.kind = 'text'") if post["forum"] not in names]
+    post, other = pair = drawing.sample([each for each in free if each["id"] not in ids], 2, "title")
+    different(pair, "forum")
+
+    def joining(row: dict[str, object]) -> list[dict[str, object]]:
+        return [*open_post(row), click("button", "Save"), click("button", "Subscribe"), stop()]
+
+    return Draft(
+        values={"post": post["title"]},
+        evaluation=page_checks(
+            kept("saved", *(str(each) for each in sorted([*ids, post["id"]]))),
+            kept("subscriptions", *sorted([*names, post["forum"]])),
+        ),
+        oracle=joining(post),
+        near_miss=joining(other),
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("reddit",),
+    wordings=(
+        "Save the post '{post}' (for me|) and subscribe to the forum it stands in.",
+        "(Find|Open) the post '{post}', save it, and subscribe to its forum.",
+        "I like '{post}'. (Please save it|Save it) and subscribe me to the forum where it was posted.",
+        "Subscribe to the forum that the post '{post}' belongs to, and (keep|put) the post among my saved ones.",
+        "(Two things|Do two things) with '{post}': save the post, and subscribe to the forum it is in.",
+    ),
+    held_out=(
+        "The post '{post}' should be saved, and its forum be one that I subscribe to.",
+        "Add '{post}' to my saved posts. Then join the forum in which it was written.",
+    ),
+    draw=draw,
+    reasoning="easy",
+)

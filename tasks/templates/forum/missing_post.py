@@ -1,0 +1,57 @@
+"""Asked to vote for a post that does not exist, beside one that almost has its title: nothing can be done."""
+
+from __future__ import annotations
+
+import re
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._forum import changes, click, fail, open_post, posts, search, stop
+
+_TOWNS = ("Ashford", "Brookton", "Carden", "Dunwich", "Eastbury", "Fairview", "Glenmoor", "Hartwell", "Kingsley")
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A post whose title names a town or a day, asked for with another town or day."""
+    pattern = re.compile(rf"\b({'|'.join((*_TOWNS, *_DAYS))})\b")
+    named = [post for post in posts(drawing, "post.kind = 'text'") if len(pattern.findall(post["title"])) == 1]
+    post = drawing.choose(named, "title")
+    (word,) = pattern.findall(post["title"])
+    wrong = drawing.rng.choice([each for each in (_TOWNS if word in _TOWNS else _DAYS) if each != word])
+    title = pattern.sub(wrong, post["title"])
+    if posts(drawing, "post.title = ?", title):
+        raise Unfit("there is such a post")
+    known = " ".join(pattern.sub(" ", post["title"]).split())
+    return Draft(
+        values={"post": title},
+        evaluation={
+            "eval_types": ["string_match", "program_html"],
+            "reference_answers": {"fuzzy_match": "N/A"},
+            "string_note": f"There is no post with the title '{title}'.",
+            "program_html": [changes(drawing)],
+        },
+        oracle=[
+            search(title),
+            search(known, note="nothing found; without the name"),
+            fail(f"there is no post '{title}', only '{post['title']}'"),
+        ],
+        near_miss=[*open_post(post), click("button", "Upvote"), stop("done")],
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("reddit",),
+    wordings=(
+        "(Upvote|Give an upvote to) the post '{post}'.",
+        "(Find|Look for|Open) the post '{post}' and upvote it.",
+        "I liked '{post}' on the forum. (Please upvote it|Vote it up for me).",
+        "The post with the title '{post}' should get (an upvote|my upvote|my vote).",
+    ),
+    held_out=(
+        "Cast an upvote on '{post}', which is somewhere on the forum.",
+        "On Gatherwell there is '{post}'. Vote that post up.",
+    ),
+    draw=draw,
+)

@@ -1,0 +1,54 @@
+"""Look at two pictures and vote for the one that shows more."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._forum import changes, click, open_post, page_checks, pictures, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """Two pictures with a single kind of thing each, and not as many."""
+    plain = [post for post in pictures(drawing) if post["other"] is None]
+    first, second = drawing.sample(plain, 2, "title")
+    if abs(first["count"] - second["count"]) < 2:
+        raise Unfit("it is too close")
+    more, less = (first, second) if first["count"] > second["count"] else (second, first)
+    seen = [f"{post['count']} {post['things']}" for post in (first, second)]
+    looking = [*open_post(first), *open_post(second, note=seen[0])]
+    verdict = f"{seen[1]}: more '{more['title']}'"
+
+    def voting(post: dict[str, object], note: str = "") -> list[dict[str, object]]:
+        if post is second:
+            return [click("button", "Upvote", note), stop()]
+        return [*open_post(post, note), click("button", "Upvote"), stop()]
+
+    return Draft(
+        values={"first": first["title"], "second": second["title"]},
+        evaluation=page_checks(changes(drawing, f"vote 1 on {more['id']}")),
+        oracle=[*looking, *voting(more, verdict)],
+        near_miss=[*looking, *voting(less)],
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("reddit",),
+    wordings=(
+        "(Look at|Compare) the pictures of '{first}' and '{second}' and upvote the post whose picture shows more "
+        "things.",
+        "Upvote either '{first}' or '{second}': the one with (more|the larger number of) things in its picture.",
+        "Which picture has more things in it, '{first}' or '{second}'? (Give that post an upvote|Upvote that post).",
+        "Count what the pictures of '{first}' and '{second}' show and (vote up|upvote) the post with the higher "
+        "number.",
+        "(Two pictures|I have two pictures for you): '{first}' and '{second}'. The post that shows more things gets an "
+        "upvote, the other one nothing.",
+    ),
+    held_out=(
+        "Of '{first}' and '{second}', upvote only the post on whose picture you count more things.",
+        "My upvote goes to the picture with more things in it, '{first}' or '{second}'. Please look at both and "
+        "cast it.",
+    ),
+    draw=draw,
+    visual="hard",
+)

@@ -1,0 +1,56 @@
+"""Read a code in each of three posts and answer with all of them."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._forum import answer, code_posts, different, open_post, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """Three posts to read and a fourth whose code would be wrong."""
+    told = code_posts(drawing)
+    three = drawing.sample(told, 3, "title")
+    other = drawing.rng.choice([post for post in told if post not in three])
+    different([*three, other], "code")
+    codes = [post["code"] for post in three]
+    values = {f"{name}{what}": post[key] for name, post in zip("abc", three, strict=True) for what, key in _GAPS}
+    return Draft(
+        values=values,
+        evaluation=answer(*codes),
+        oracle=[
+            *open_post(three[0]),
+            *open_post(three[1], note=f"first code '{codes[0]}'"),
+            *open_post(three[2], note=f"second code '{codes[1]}'"),
+            stop(", ".join(codes), note=f"third code '{codes[2]}'"),
+        ],
+        near_miss=[
+            *open_post(other),
+            *open_post(three[1]),
+            *open_post(three[2]),
+            stop(", ".join([other["code"], *codes[1:]])),
+        ],
+    )
+
+
+_GAPS = (("", "title"), ("_what", "what"))
+
+TEMPLATE = Template(
+    sites=("reddit",),
+    wordings=(
+        "(Look up|Find) {a_what} in '{a}', {b_what} in '{b}' and {c_what} in '{c}', and (answer with|report) all "
+        "three.",
+        "I need three things from the forum: {a_what} ('{a}'), {b_what} ('{b}') and {c_what} ('{c}'). (What are "
+        "they|Tell me them in this order)?",
+        "(Read|Go through) the posts '{a}', '{b}' and '{c}'. What are {a_what}, {b_what} and {c_what}?",
+        "(Give|Tell) me {a_what} from the post '{a}', then {b_what} from '{b}', and at last {c_what} from '{c}'.",
+        "(Open|Visit) '{a}', '{b}' and '{c}' one after the other and (collect|note) {a_what}, {b_what} and "
+        "{c_what} for me.",
+    ),
+    held_out=(
+        "One answer, three parts, please: from '{a}' {a_what}, from '{b}' {b_what}, from '{c}' {c_what}.",
+        "Which code does each of these posts give? '{a}' ({a_what}), '{b}' ({b_what}), '{c}' ({c_what}).",
+    ),
+    draw=draw,
+    tags=("long-memory",),
+)

@@ -1,0 +1,56 @@
+"""Sort a forum and read who stands on top: another control."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._forum import answer, click, posts, stop
+
+_ORDERS = {"Top": ("score", "highest score"), "Most commented": ("comments", "most comments")}
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A forum and an order in which one post comes first that is not the first of the hot ones."""
+    forums = drawing.rows("forum", "SELECT id, title FROM forum ORDER BY id")
+    forum = drawing.choose(forums, "title")
+    tab, (column, what) = drawing.rng.choice(sorted(_ORDERS.items()))
+    ranked = sorted(posts(drawing, "forum_id = ?", forum["id"]), key=lambda post: -post[column])
+    if ranked[0][column] == ranked[1][column]:
+        raise Unfit("two posts share the first place")
+    (hottest,) = drawing.rows(
+        "forum",
+        "SELECT user.name AS author, post.score, post.comments FROM post JOIN user ON user.id = post.user_id"
+        " WHERE forum_id = ? ORDER BY hot DESC, post.id DESC LIMIT 1",
+        forum["id"],
+    )
+    (best,) = drawing.rows(
+        "forum", f"SELECT MAX(score) AS score, MAX(comments) AS comments FROM post WHERE forum_id = {forum['id']}"
+    )
+    right, wrong = ranked[0]["author"], hottest["author"]
+    if best[column] != ranked[0][column] or right == wrong:
+        raise Unfit("the first of the hot posts is by the same member")
+    way = [click("link", "Forums"), click("link", forum["title"])]
+    return Draft(
+        values={"forum": forum["title"], "what": what},
+        evaluation=answer(right),
+        oracle=[*way, click("link", tab), stop(right, note=f"by '{right}'")],
+        near_miss=[*way, stop(wrong)],
+    )
+
+
+TEMPLATE = Template(
+    sites=("reddit",),
+    wordings=(
+        "Who wrote the post with the {what} (in|of) the forum '{forum}'?",
+        "(Find|Look up) the post with the {what} in '{forum}' and tell me (its author|who wrote it).",
+        "In the forum '{forum}', one post has the {what} of all. (Which member wrote it|Whose is it)?",
+        "Sort the forum '{forum}' so that the post with the {what} (comes first|stands on top) and name its author.",
+        "(Which member|Who) has written the post that has the {what} in the forum '{forum}' (of all time|ever)?",
+    ),
+    held_out=(
+        "Name the member behind the post that has the {what} in '{forum}'.",
+        "I am curious about '{forum}': whose post there got the {what}?",
+    ),
+    draw=draw,
+    reasoning="easy",
+)
