@@ -8,16 +8,14 @@ LONGEST_TITLE = 200
 LONGEST_BODY = 10_000
 LONGEST_MESSAGE = 4_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_WORD = re.compile(r"[a-z0-9]+")
 REASONS = ("Spam", "Off topic", "Rude or hateful", "Dangerous advice", "Something else")
 
 
 def slug(title: str) -> str:
     """A title as it stands in addresses: lower case, hyphens, 60 characters at most; `-` if nothing is left."""
-    words = "".join(
-        character if character.isalnum() and character.isascii() else " " for character in title.lower()
-    ).split()
     text = ""
-    for word in words:
+    for word in _WORD.findall(title.lower()):
         if len(text) + len(word) + 1 > 60:
             break
         text = f"{text}-{word}" if text else word

@@ -7,7 +7,7 @@ can ask for something that only looking answers.
 import colorsys
 import io
 import random
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFilter
@@ -48,7 +48,7 @@ class Shot:
 
     def facts(self) -> dict[str, object]:
         """The facts as checks want them."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 def _load(name: str) -> Image.Image:

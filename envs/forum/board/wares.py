@@ -66,7 +66,7 @@ def wares(seed: int) -> tuple[Ware, ...]:
     Raises:
         FileNotFoundError: The shop's folder does not lie beside the forum's.
     """
-    shop = _shop_database().build_pristine(seed)
+    shop = _shop_database().build_catalogue(seed)
     try:
         rows = shop.execute(
             "SELECT product.name, price, category.slug, noun, colour, sizes FROM product"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from confkv_agents.web import sitekit
 
-from .seeding import seed_database
+from .seeding import seed_catalogue, seed_database
 
 _SCHEMA = (Path(__file__).resolve().parent / "schema.sql").read_text(encoding="utf-8")
 
@@ -13,6 +13,11 @@ _SCHEMA = (Path(__file__).resolve().parent / "schema.sql").read_text(encoding="u
 def build_pristine(seed: int) -> sqlite3.Connection:
     """Make the seeded state in memory."""
     return sitekit.build_pristine(_SCHEMA, seed_database, seed)
+
+
+def build_catalogue(seed: int) -> sqlite3.Connection:
+    """Make the seeded categories and products in memory, for those who need no more (the forum)."""
+    return sitekit.build_pristine(_SCHEMA, seed_catalogue, seed)
 
 
 def open_database(path: Path, seed: int) -> sitekit.Database:

@@ -28,6 +28,11 @@ def seed_database(db: sqlite3.Connection, seed: int) -> None:
     _registries(db, rng)
 
 
+def seed_catalogue(db: sqlite3.Connection, seed: int) -> None:
+    """Fill an empty database with the categories and products of `seed`, and nothing else."""
+    _products(db, random.Random(f"shop:{seed}"))
+
+
 def _slug(text: str) -> str:
     return "-".join("".join(c if c.isalnum() else " " for c in text.lower()).split())
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
+import random
 import re
 
 import pytest
@@ -32,6 +34,39 @@ def db(build, request):
 def test_the_same_seed_gives_the_same_rows(build):
     first, second = ("\n".join(build(5).iterdump()) for _ in range(2))
     assert first == second
+
+
+def test_the_rows_are_those_that_the_tasks_were_written_for(build):
+    rows = "\n".join(build(SEED).iterdump()).encode()
+    assert hashlib.sha256(rows).hexdigest().startswith("aef46715694dc342")
+
+
+def test_drawing_fast_is_drawing_alike(part):
+    fast, plain = random.Random(3), random.Random(3)
+    for count in [*range(1, 70), 1000]:
+        assert part("writing").pick(fast, range(count)) == plain.choice(range(count))
+
+
+def test_texts_are_filled_as_if_sentences_were_looked_for_in_the_whole(part):
+    writing, common = part("writing"), part("content.common")
+    start = re.compile(r"(^|[.!?]\s+|\n+)(\*{0,2})([a-z])")
+    for board in part("content").BOARDS:
+        texts = [text for each in (*board.talks, *board.reads) for text in (each.title, each.body)]
+        for template in (*texts, *board.remarks, *board.pictured, *common.REPLIES, *common.GENERAL, *common.CLOSERS):
+            known = {"ware": "Orlo Steel Pan", "ware_b": "Elba Cup", "price": "$3", "price_b": "$4.50"}
+            one, other = (writing.Words(board, random.Random(template), dict(known)) for _ in range(2))
+            whole = start.sub(lambda found: found[1] + found[2] + found[3].upper(), template.format_map(other))
+            assert writing.fill(template, one) == whole
+
+
+def test_a_forum_whose_goods_are_sold_out_but_for_one_names_others(build, part, monkeypatch):
+    goods = part("seeding").wares(SEED)
+    seeding, boots = part("seeding"), [ware for ware in goods if "Boots" in ware.noun or "Shoes" in ware.noun]
+    left = tuple(ware for ware in goods if ware not in boots[1:])
+    monkeypatch.setattr(seeding, "wares", lambda _: left)
+    (body,) = next(iter(build(SEED).execute("SELECT body FROM post WHERE title = 'Which boots for wet grass?'")))
+    first, second = re.findall(r"\*\*([^*]+)\*\*", body)
+    assert first != second and {first, second} <= {ware.name for ware in left}
 
 
 def test_there_is_enough_of_everything(db):
