@@ -79,6 +79,7 @@ def run_episode(
     timeout: float = 900.0,
     on_step: Callable[[StepRecord], None] | None = None,
     on_phase: Callable[[int, str], None] | None = None,
+    on_asked: Callable[[str], None] | None = None,
 ) -> EpisodeResult:
     """Play one task with one agent.
 
@@ -93,6 +94,7 @@ def run_episode(
         on_step: Called with each finished step.
         on_phase: Called with the step's number and `"environment"`, `"model"` or `"evaluation"` as each
         begins.
+        on_asked: Called with what is asked where the site says it, once its page has started.
 
     Returns:
         The result; what agent or environment do wrong is in it and raises nothing.
@@ -110,6 +112,7 @@ def run_episode(
         timeout=timeout,
         on_step=on_step or (lambda _step: None),
         on_phase=on_phase or (lambda _index, _phase: None),
+        on_asked=on_asked or (lambda _goal: None),
     )
     try:
         return episode.run()
@@ -141,6 +144,7 @@ class _Episode:
     timeout: float
     on_step: Callable[[StepRecord], None]
     on_phase: Callable[[int, str], None]
+    on_asked: Callable[[str], None]
     usages: list[Usage] = field(default_factory=list)
     full_kv_bytes: int | None = None
     steps: int = 0
@@ -185,7 +189,8 @@ class _Episode:
 
     def _play(self, deadline: float) -> StopReason:
         observation = self._environment(lambda: self.env.reset(self.task, self.seed, max_steps=self.max_steps))
-        self._agent(lambda: self.agent.reset(self.task, observation))
+        task = self._asked(observation)
+        self._agent(lambda: self.agent.reset(task, observation))
         for _ in range(self.max_steps):
             if time.monotonic() >= deadline:
                 return "timeout"
@@ -199,6 +204,15 @@ class _Episode:
                 return result.stop_reason or "stop"
         self._picture("final.png", observation)
         return "max_steps"
+
+    def _asked(self, observation: Any) -> Task:
+        """The task as the agent is given it: some sites say what is asked only once their page has started."""
+        if not self.task.extension.from_site:
+            return self.task
+        if self.recorder is not None:
+            self.recorder.asked(observation.goal)
+        self.on_asked(observation.goal)
+        return self.task.model_copy(update={"intent": observation.goal})
 
     def _step(self, observation: Any) -> Any:
         index = self.steps + 1

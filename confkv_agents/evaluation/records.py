@@ -259,6 +259,11 @@ class EpisodeRecorder:
         }
         self._write()
 
+    def asked(self, intent: str) -> None:
+        """Keep what the site asks for, in place of what the task file says."""
+        self._content["task"]["intent"] = intent
+        self._write()
+
     def picture(self, name: str, png: bytes) -> str:
         """Keep a screenshot; returns the file's name for the step's record."""
         write_bytes(self.directory / name, png)

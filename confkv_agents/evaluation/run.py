@@ -145,7 +145,12 @@ def _play(
     episode = recorder.episode(task, seed)
     if console is None:
         return run_episode(env, agent, task, episode, max_steps=options.max_steps, seed=seed, timeout=options.timeout)
-    console.task(task.key, task.intent, seed)
+
+    def begin(goal: str) -> None:
+        console.task(task.key, goal, seed)
+
+    if not task.extension.from_site:
+        begin(task.intent)
     with console.waiting("resetting the site"):
         result = run_episode(
             env,
@@ -157,6 +162,7 @@ def _play(
             timeout=options.timeout,
             on_step=console.step,
             on_phase=console.phase,
+            on_asked=begin,
         )
     console.result(result, episode.directory / "report.html")
     return result

@@ -58,6 +58,7 @@ class FakeCheck:
 @dataclass(frozen=True)
 class FakeExtension:
     tags: tuple[str, ...] = ()
+    from_site: bool = False
 
 
 @dataclass
