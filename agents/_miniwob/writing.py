@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from calendar import month_name
 
 from confkv_agents.errors import AgentError
 
 from .page import Page, Steps, click, fill, ordinal, submit
+
+_MOST_ALIKE = 3  # five equal actions in a row end an episode
 
 
 def text(page: Page) -> Steps:
@@ -83,10 +86,12 @@ def copied(page: Page) -> Steps:
     The keyboard does it: white space, which the observation runs together, counts.
     """
     nth = re.search(r"(\d+\w\w) text area", page.goal)
-    yield from click(page, "textbox", None, ordinal(nth[1]) if nth else 0)
+    full = [place for place, field in enumerate(page.all("textbox")) if field.value]
+    empty = next(place for place, field in enumerate(page.all("textbox")) if not field.value)
+    yield from click(page, "textbox", None, full[ordinal(nth[1]) if nth else 0])
     yield "press [Control+a]"
     yield "press [Control+c]"
-    yield from click(page, "textbox", None, len(page.all("textbox")) - 1)
+    yield from click(page, "textbox", None, empty)
     yield "press [Control+v]"
     yield from submit(page)
 
@@ -162,16 +167,18 @@ def _numbers(page: Page, pattern: str) -> tuple[str, ...]:
 
 
 def completed(page: Page) -> Steps:
-    """Enter an item that starts with "Ce" and ends with "lic": choose it among those that come up."""
+    """Enter an item that starts with "Ce" and ends with "lic": the arrow key goes through those that come up."""
     start, *end = page.quoted()
     yield from fill(page, start)
-    while True:
-        for each in page.all("clickable|option|menuitem|link"):
-            if each.name.startswith(start) and each.name.endswith(end[0] if end else ""):
-                yield f"click [{each.id}]"
-                yield from submit(page)
-                return
-        yield "scroll [down]"
+    for turn in itertools.count(1):
+        yield "press [ArrowDown]"
+        value = page.find("textbox").value
+        if value != start and value.startswith(start) and value.endswith(end[0] if end else ""):
+            break
+        if turn % _MOST_ALIKE == 0:
+            yield "wait"
+    yield "press [Enter]"
+    yield from submit(page)
 
 
 def spinner(page: Page) -> Steps:
@@ -180,20 +187,13 @@ def spinner(page: Page) -> Steps:
     yield from submit(page)
 
 
-def slider(page: Page) -> Steps:
-    """Select -97 with the slider and hit Submit: its handle takes the keyboard."""
-    wanted = int(page.asked(r"^Select (-?\d+) with")[0])
-    yield "press [Tab]"
-    while (shown := int(next(word for word in page.words() if re.fullmatch(r"-?\d+", word)))) != wanted:
-        yield "press [ArrowRight]" if shown < wanted else "press [ArrowLeft]"
-    yield from submit(page)
-
-
 def generated(page: Page) -> Steps:
     """Generate a number less than 5, then press submit."""
     kind, bound = page.asked(r"(less than|greater than|odd|even)(?: (-?\d+))?")
-    while True:
+    for turn in itertools.count(1):
         yield from click(page, "button", "Generate")
+        if turn % _MOST_ALIKE == 0:
+            yield "wait"
         number = int(next(word for word in page.words() if re.fullmatch(r"-?\d+", word)))
         fits = {
             "less than": lambda shown: shown < int(bound),
@@ -215,18 +215,6 @@ def guessed(page: Page) -> Steps:
         yield from submit(page)
         said = " ".join(page.words())
         low, high = (low, guess - 1) if "lower" in said else (guess + 1, high)
-
-
-def agreement(page: Page) -> Steps:
-    """Click the cancel button; or scroll to the text's end, write the name and press "Agree" or "Cancel"."""
-    if not page.quoted():
-        yield from click(page, "button", "Cancel")
-        return
-    name, button = page.quoted()
-    while any("disabled" in each.states for each in page.all("textbox", "Name")):
-        yield f"scroll [{page.find('textbox').id}] [down]"
-    yield from fill(page, name, 1)
-    yield from submit(page, button)
 
 
 def terminal(page: Page) -> Steps:
@@ -282,18 +270,15 @@ SOLVERS = {
     "guess-number": guessed,
     "login-user": login,
     "login-user-popup": login,
-    "multi-layouts": movie,
     "multi-orderings": movie,
     "read-table": from_table,
     "read-table-2": from_table,
-    "sign-agreement": agreement,
     "simple-algebra": equation,
     "simple-arithmetic": sum_of,
     "terminal": terminal,
     "text-transform": text_shown,
     "use-autocomplete": completed,
     "use-autocomplete-nodelay": completed,
-    "use-slider": slider,
     "use-spinner": spinner,
 }
 """Page -> solver."""
