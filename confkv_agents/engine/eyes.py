@@ -23,6 +23,8 @@ from confkv_agents.engine.efficientnet import COARSE, FINE, STRIDE, EfficientNet
 MODEL_TYPE = "confkv_eyes"
 _COLOURS = 4  # sub-cells along a cell's side of which the mean colour is kept
 _SAME = 14  # of 255: shades of a plain ground, as lossy pictures have
+_PLAIN = 0.9  # share of the edge that shows it
+_CORNER = 12  # of a rounded corner, in pixels
 _MARGIN = 0.04
 
 
@@ -194,23 +196,31 @@ class EyesImageProcessor(PilBackend):
 
 
 def without_border(pixels: np.ndarray) -> np.ndarray:
-    """Cut a ground of one colour off, but for a margin, if all corners have it.
+    """Cut a ground of one colour off, but for a margin, if nearly all of the edge has it.
+
+    Rounded corners and a hairline around the picture, as pages draw them, count as ground.
 
     Args:
         pixels: `[3, H, W]` bytes.
     """
+    _, height, width = pixels.shape
     whole = pixels.astype(np.int16)
-    ground = whole[:, :1, :1]
-    corners = whole[:, [0, 0, -1, -1], [0, -1, 0, -1]]
-    if np.abs(corners - ground[:, 0]).max() > _SAME:
+    edge = np.concatenate([whole[:, 0], whole[:, -1], whole[:, :, 0], whole[:, :, -1]], 1)
+    ground = np.median(edge, axis=1)
+    if (np.abs(edge - ground[:, None]).max(0) <= _SAME).mean() < _PLAIN:
         return pixels
-    differs = (np.abs(whole - ground) > _SAME).any(0)
-    rows, columns = np.flatnonzero(differs.any(1)), np.flatnonzero(differs.any(0))
-    if not len(rows):
+    differs = (np.abs(whole - ground[:, None, None]) > _SAME).any(0)
+    round_ = min(_CORNER, height // 4, width // 4)
+    for rows in (slice(0, round_), slice(height - round_, height)):
+        for columns in (slice(0, round_), slice(width - round_, width)):
+            differs[rows, columns] = False
+    differs[[0, -1]] = differs[:, [0, -1]] = False
+    found = np.flatnonzero(differs.any(1)), np.flatnonzero(differs.any(0))
+    if not len(found[0]):
         return pixels
-    margin = round(_MARGIN * max(rows[-1] - rows[0], columns[-1] - columns[0])) + 1
-    top, left = max(0, rows[0] - margin), max(0, columns[0] - margin)
-    return pixels[:, top : rows[-1] + 1 + margin, left : columns[-1] + 1 + margin]
+    (top, bottom), (left, right) = ((each[0], each[-1] + 1) for each in found)
+    margin = round(_MARGIN * max(bottom - top, right - left)) + 1
+    return pixels[:, max(0, top - margin) : bottom + margin, max(0, left - margin) : right + margin]
 
 
 def squared(pixels: np.ndarray) -> np.ndarray:

@@ -15,12 +15,13 @@ from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
 
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from confkv_agents.pilot.captions import Facts
 from confkv_agents.plugins import find_env, load_module
 
 _TILE = (246, 243, 237)  # ground of the shop's pictures
+_PAGES = ((255, 255, 255), (250, 249, 246))  # what is behind rounded corners
 _MOST = 512  # longer side of pictures cut out of a page
 _OFTEN = {"motif": 10, "count": 4}  # few goods have them, but tasks ask for them
 _CUT = 0.1  # share of pictures that the edge of the window cuts
@@ -153,7 +154,7 @@ def _seen(
     for _ in range(min(views, len(ways))):
         at = rng.choices(range(len(ways)), [weight for _, weight, _ in ways])[0]
         name, _, make = ways.pop(at)
-        image, seen = make(), facts
+        image, seen = _rounded(make(), rng), facts
         if rng.random() < _CUT:
             height = round(image.height * rng.uniform(0.6, 0.95))
             top = rng.choice((0, image.height - height))
@@ -171,6 +172,17 @@ def _open(data: bytes) -> Image.Image:
 
 def _scaled(image: Image.Image, width: int, height: int) -> Image.Image:
     return image.resize((width, height), Image.Resampling.BICUBIC)
+
+
+def _rounded(image: Image.Image, rng: random.Random) -> Image.Image:
+    """With the page showing behind rounded corners, as most pages draw their pictures."""
+    radius = rng.choice((0, 4, 5, 6, 8, 10, 12))
+    if not radius:
+        return image
+    large = Image.new("L", (image.width * 3, image.height * 3))
+    ImageDraw.Draw(large).rounded_rectangle((0, 0, large.width - 1, large.height - 1), radius * 3, fill=255)
+    page = Image.new("RGB", image.size, rng.choice(_PAGES))
+    return Image.composite(image, page, large.resize(image.size, Image.Resampling.BILINEAR))
 
 
 def _contained(image: Image.Image, width: int, height: int) -> Image.Image:

@@ -118,9 +118,15 @@ def test_a_plain_border_is_cut_off_but_a_scene_is_left_whole() -> None:
     picture = np.full((3, 40, 80), 240, dtype=np.uint8)
     picture[0, 10:20, 30:50] = 90
     assert without_border(picture).shape == (3, 10 + 4, 20 + 4)  # a margin of 2 on each side
+    rounded = picture.copy()
+    for corner in ((0, 0), (0, -1), (1, 0), (-1, -1)):  # what a page shows behind rounded corners, and a hairline
+        rounded[(slice(None), *corner)] = 255
+    rounded[:, -1, :4] = 200
+    assert np.array_equal(without_border(rounded), without_border(picture))
     assert without_border(np.full((3, 5, 5), 7, dtype=np.uint8)).shape == (3, 5, 5)
-    picture[:, -1, -1] = 0  # one corner differs: no plain ground
+    picture[:, 30:] = 0  # ground below
     assert without_border(picture) is picture
+    assert without_border(picture[:, :1, :1]).shape == (3, 1, 1)
 
 
 def test_saved_eyes_are_found_by_the_auto_classes(eyes: EyesModel, tmp_path: Path) -> None:
