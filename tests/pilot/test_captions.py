@@ -17,7 +17,7 @@ from confkv_agents.pilot.captions import (
     read_caption,
     several,
 )
-from confkv_agents.pilot.pictures import draw, kinds
+from confkv_agents.pilot.pictures import _shop, draw, kinds
 
 LINES = {
     "mug": Facts("mug"),
@@ -81,5 +81,7 @@ def test_drawn_pictures_come_with_their_facts_and_the_sizes_of_pages() -> None:
     for each in seen:
         assert each.image.mode == "RGB" and max(each.image.size) <= 512 and each.facts.kind in kinds()
         assert each.facts.count > 0 or "cut" in each.view or "close" in each.view or "label" in each.view
-    listed = next(each for each in seen if each.view == "shop/list")
+    everywhere = {each.view.split("/")[1]: each for each in _shop(random.Random(0), 5)}
+    assert set(everywhere) == {"list", "product", "home", "compare", "thumb"}
+    listed = next(each for each in _shop(random.Random(1), 5) if each.view == "shop/list")
     assert listed.image.size == (266, 133) and listed.image.getpixel((133, 2)) == (246, 243, 237)
