@@ -234,8 +234,12 @@ def _comments(db: sqlite3.Connection, rng: random.Random, posts: list[tuple[int,
 
 
 def _other(rng: random.Random, members: list[int], *but: int) -> int:
-    """A member who has no password, none of those excluded."""
-    return pick(rng, [user for user in members[3:] if user not in but])
+    """A member who cannot sign in and is none of those excluded; members are numbered without gaps."""
+    out = sorted({user for user in but if user > len(common.DEMO)})
+    user = len(common.DEMO) + 1 + pick(rng, range(len(members) - len(common.DEMO) - len(out)))
+    for each in out:
+        user += user >= each
+    return user
 
 
 def _habits(db: sqlite3.Connection, rng: random.Random, ids: list[int]) -> None:
