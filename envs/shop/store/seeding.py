@@ -14,6 +14,7 @@ from .forms import COUNTRY
 TODAY = date(2026, 6, 15)
 _LINES = ("Classic", "City", "Original", "Everyday", "Signature", "Heritage")
 _ORIGINS = ("Portugal", "Italy", "Denmark", "Poland", "Austria", "Japan")
+_MORE_REGISTRIES = 7
 _LETTERS = "BCDFGHJKLMNPRSTVWXYZ"
 
 
@@ -250,15 +251,29 @@ def _registries(db: sqlite3.Connection, rng: random.Random) -> None:
     events = rng.sample(people.EVENTS, 5)
     chosen = rng.sample(products, 10)
     for n in range(5):
-        place = _place(rng, firsts[n], lasts[n])
-        owner = firsts[n] + ("'" if firsts[n].endswith("s") else "'s")
-        title = f"{owner} {events[n]}"
-        day = TODAY + timedelta(days=rng.randint(10, 90))
-        note = f"Please have it delivered to this address before {day.strftime('%B')} {day.day}."
-        db.execute(
-            "INSERT INTO registry VALUES (:id, :slug, :title, :first, :last, :street, :city, :postcode,"
-            " :country, :telephone, :note)",
-            place | {"id": n + 1, "slug": _slug(f"{firsts[n]} {events[n]}"), "title": title, "note": note},
-        )
-        for product in chosen[2 * n : 2 * n + 2]:
-            db.execute("INSERT INTO registry_item VALUES (?, ?, ?)", (n + 1, product, rng.choice((1, 1, 2, 3))))
+        _registry(db, rng, n + 1, (firsts[n], lasts[n], events[n]), chosen[2 * n : 2 * n + 2])
+    # Drawn last of all, so that the first five are what they were before there were these.
+    more = rng.sample([name for name in people.FIRST_NAMES if name not in firsts], _MORE_REGISTRIES)
+    free = [product for product in products if product not in chosen]
+    for n, first in enumerate(more, start=6):
+        who = first, rng.choice(people.LAST_NAMES), rng.choice(people.EVENTS)
+        _registry(db, rng, n, who, [free.pop(rng.randrange(len(free))) for _ in range(2)])
+
+
+def _registry(
+    db: sqlite3.Connection, rng: random.Random, number: int, who: tuple[str, str, str], wishes: list[int]
+) -> None:
+    """One registry: first name, last name and event, an address of its own, and products wished for."""
+    first, last, event = who
+    place = _place(rng, first, last)
+    owner = first + ("'" if first.endswith("s") else "'s")
+    title = f"{owner} {event}"
+    day = TODAY + timedelta(days=rng.randint(10, 90))
+    note = f"Please have it delivered to this address before {day.strftime('%B')} {day.day}."
+    db.execute(
+        "INSERT INTO registry VALUES (:id, :slug, :title, :first, :last, :street, :city, :postcode,"
+        " :country, :telephone, :note)",
+        place | {"id": number, "slug": _slug(f"{first} {event}"), "title": title, "note": note},
+    )
+    for product in wishes:
+        db.execute("INSERT INTO registry_item VALUES (?, ?, ?)", (number, product, rng.choice((1, 1, 2, 3))))

@@ -1,0 +1,42 @@
+"""Put one product into the cart: needs neither memory nor eyes."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._shop import cart_holds, only, plain_products, put_into_cart, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A product, and one of the same kind or category that somebody in a hurry takes for it."""
+    products = plain_products(drawing)
+    product = drawing.choose(products)
+    shelf = [other for other in products if other["category_id"] == product["category_id"] and other != product]
+    alike = [other for other in shelf if other["noun"] == product["noun"]] or shelf
+    if not alike:
+        raise Unfit("nothing looks like it")
+    other = drawing.rng.choice(alike)
+    return Draft(
+        values={"product": product["name"]},
+        evaluation=only(cart_holds(product["name"])),
+        oracle=[*put_into_cart(product["name"]), stop()],
+        near_miss=[*put_into_cart(other["name"]), stop()],
+    )
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "(Put|Place) (one|a) '{product}' (into|in) the cart.",
+        "(Add|Please add) '{product}' to my cart(|, just one).",
+        "I want to buy one '{product}'. Put it into the cart(| and leave it there).",
+        "(Search for|Find) '{product}' and add it to the shopping cart.",
+        "My cart should hold one '{product}' and nothing else.",
+    ),
+    held_out=(
+        "(Get me|Order up) one '{product}': it should be waiting in my cart.",
+        "'{product}' is what I need. See that one is in my shopping cart.",
+    ),
+    draw=draw,
+    reasoning="easy",
+)

@@ -1,0 +1,89 @@
+"""A coupon code, a wish and an address are read first; all three are needed many pages later."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._shop import (
+    by_price,
+    cart_holds,
+    click,
+    coupon_is,
+    fill,
+    offers,
+    plain_products,
+    put_into_cart,
+    registry_wishes,
+    stop,
+    two_registries,
+)
+
+
+def draw(drawing: Drawing) -> Draft:
+    """An offer with a product that it covers, a registry with its wishes, and another offer with a wrong code."""
+    registry, _ = two_registries(drawing)
+    extreme = drawing.rng.choice(("cheaper", "dearer"))
+    gift = by_price(registry_wishes(drawing, registry), extreme)
+    offer, other = drawing.rng.sample(offers(drawing), 2)
+    goods = plain_products(drawing, f"category_id = {offer['category_id']}" if offer["category"] else "1")
+    product = drawing.choose(goods)
+    if product["id"] == gift["id"]:
+        raise Unfit("the product is wished for already")
+    names = product["name"], gift["name"]
+
+    def shop(title: str, code: str) -> list[dict[str, object]]:
+        return [
+            click("link", "Offers"),
+            click("link", title),
+            click("link", "Gift Registry", note=f"code '{code}'"),
+            click("link", registry["title"]),
+            click("link", gift["name"], note=f"'{gift['name']}' is {extreme}; to '{registry['street']}'"),
+            click("button", "Add to Cart"),
+            *put_into_cart(product["name"]),
+            click("link", "Cart (2)"),
+            fill("Coupon code", code),
+            click("button", "Apply"),
+            stop(registry["street"]),
+        ]
+
+    return Draft(
+        values={
+            "offer": f"'{offer['title']}'",
+            "registry": registry["title"],
+            "extreme": extreme,
+            "product": product["name"],
+        },
+        evaluation={
+            "eval_types": ["string_match", "program_html"],
+            "reference_answers": {"must_include": [registry["street"]]},
+            "program_html": [cart_holds(*names), coupon_is(offer["code"])],
+        },
+        oracle=shop(offer["title"], offer["code"]),
+        near_miss=shop(other["title"], other["code"]),
+    )
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "(Read|Get) the code of the offer {offer}, then put the {extreme} wish of {registry} (see the gift registry) "
+        "and one '{product}' into the cart and apply the code. (In which street|At which street and number) is the "
+        "present to be delivered?",
+        "I have two things to buy: the {extreme} of the wishes in the gift registry of {registry}, and one "
+        "'{product}'. Put one of each into the cart with the code of {offer}, and tell me the street (and house "
+        "number |)of the registry.",
+        "Use the coupon of the offer {offer} on a cart with '{product}' and the {extreme} wish of {registry} in the "
+        "gift registry. (Answer with|Then tell me) the street address that the registry gives.",
+        "(Note|Remember) the code of {offer} and the street in the gift registry of {registry}. Fill the cart with "
+        "one piece of the {extreme} wish there and one '{product}', use the code, and answer with the street.",
+    ),
+    held_out=(
+        "The cart needs one '{product}' and the {extreme} of the two wishes of {registry} from the gift registry, "
+        "plus the coupon code of {offer}. To which street does the gift go?",
+        "(In which street|At which street address) does the registry of {registry} want its presents? Before you "
+        "answer, fill the cart with the {extreme} wish and one '{product}' and redeem the code of the offer {offer}.",
+    ),
+    draw=draw,
+    reasoning="hard",
+    tags=("long-memory",),
+)

@@ -1,0 +1,45 @@
+"""A product is asked for that the shop does not have, only look-alikes: the right answer is that it cannot be done."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._shop import COLOURS, NOT_POSSIBLE, every_product, plain_products, put_into_cart, search, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A colour in which no product of a kind is sold, not even one whose colour only the picture shows."""
+    like = drawing.choose([row for row in plain_products(drawing) if row["colour"]])
+    kind = [row for row in every_product(drawing) if row["noun"] == like["noun"]]
+    missing = [colour for colour in COLOURS if colour not in {row["tint"] for row in kind}]
+    if not missing:
+        raise Unfit("there is one in every colour")
+    name = f"{like['brand']} {drawing.rng.choice(missing)} {like['noun']}"
+    return Draft(
+        values={"product": name},
+        evaluation=NOT_POSSIBLE | {"string_note": f"There is no '{name}', only '{like['name']}' and others."},
+        oracle=[
+            search(name),
+            search(like["noun"].lower(), note=f"no '{name}' here"),
+            {"action": "fail", "reason": f"there is no '{name}'", "note": f"no '{name}' in the shop"},
+        ],
+        near_miss=[*put_into_cart(like["name"]), stop("done")],
+    )
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "(Put|Place) one '{product}' into my cart.",
+        "(Add|Please add) the '{product}' to the cart.",
+        "I would like to have one '{product}'. Find it and put (it|one) into the shopping cart.",
+        "(Search for|Look for) '{product}' and add one to my cart.",
+        "My cart should hold one '{product}'(| and nothing else).",
+    ),
+    held_out=(
+        "(Get|Buy) me one '{product}', into the cart(|, no other).",
+        "What I am after is the '{product}'. See that it is in my shopping cart.",
+    ),
+    draw=draw,
+    reasoning="medium",
+)

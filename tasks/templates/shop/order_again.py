@@ -1,0 +1,82 @@
+"""Order again what was ordered once: names, numbers and sizes of a past order are kept while its things are bought."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks.worlds import Row
+
+from ._shop import cart_is, cart_line, click, only, quantity, search, stop
+
+MOST_STEPS = 15
+
+
+def draw(drawing: Drawing) -> Draft:
+    """An order of the demo user with several things that can be had again, and a thing of another order."""
+    things = drawing.rows(
+        "shop",
+        "SELECT order_item.*, number, created, stock FROM order_item JOIN orders ON orders.id = order_id"
+        " JOIN product ON product.id = product_id WHERE customer_id = 1 ORDER BY order_item.id",
+    )
+    chosen = drawing.rng.choice(sorted({row["order_id"] for row in things}))
+    items = [row for row in things if row["order_id"] == chosen]
+    names = [row["name"] for row in items]
+    others = [row for row in things if row["name"] not in names and row["stock"] and not row["size"]]
+    if len(items) < 2 or any(row["stock"] < row["quantity"] for row in items) or not others:
+        raise Unfit("one thing only, sold out, or nothing to take for it")
+    opening = [
+        click("link", "My Account"),
+        click("link", "My Orders"),
+        click("link", items[0]["number"], note=f"order of '{items[0]['created']}'"),
+    ]
+
+    def buy(wanted: list[Row]) -> list[dict[str, object]]:
+        first, *rest = wanted
+        steps = [click("link", first["name"], note="; ".join(_described(row) for row in items)), *_add(first)]
+        for row in rest:
+            steps += [search(row["name"]), click("link", row["name"]), *_add(row)]
+        return [*opening, *steps, stop()]
+
+    oracle = buy(items)
+    if len(oracle) > MOST_STEPS:
+        raise Unfit("too much to buy")
+    return Draft(
+        values={"order": items[0]["created"]},
+        evaluation=only(cart_is(*(cart_line(row["name"], row["quantity"], row["size"]) for row in items))),
+        oracle=oracle,
+        near_miss=buy([*items[:-1], drawing.rng.choice(others)]),
+        login=True,
+    )
+
+
+def _described(row: Row) -> str:
+    size = f" size '{row['size']}'" if row["size"] else ""
+    return f"'{row['name']}'{size} {row['quantity']}"
+
+
+def _add(row: Row) -> list[dict[str, object]]:
+    size = [{"action": "select", "role": "combobox", "name": "Size", "option": row["size"]}] if row["size"] else []
+    return [*size, *quantity(row["quantity"]), click("button", "Add to Cart")]
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "(Put|Place) everything that I ordered on {order} into my cart again, in the same numbers and sizes.",
+        "I want to order once more what I ordered on {order}. (Fill|Please fill) the cart with the same things: same "
+        "numbers, same sizes. Do not check out.",
+        "(Look up|Find) my order of {order} and add all of its items to the cart, as many as I had then, in the size "
+        "that I had.",
+        "My order of {order} was just right. My cart should now hold (exactly the same|the very same things), number "
+        "and size included.",
+        "What did I buy on {order}? (Add|Put) all of it (to|into) the cart again, with the quantities and sizes of "
+        "then.",
+    ),
+    held_out=(
+        "Repeat my order of {order}: (all of it|each of its items) into the shopping cart, as many pieces as last "
+        "time and in the same size.",
+        "The things from my {order} order are used up. Have them all in my cart again, same count, same size.",
+    ),
+    draw=draw,
+    reasoning="hard",
+    tags=("long-memory",),
+)

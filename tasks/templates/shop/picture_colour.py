@@ -1,0 +1,42 @@
+"""Say which colour a product has when only its picture tells."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._shop import COLOURS, colour_hidden, open_product, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A product whose colour is neither in its name nor on its page."""
+    product = drawing.choose(colour_hidden(drawing))
+    others = [colour for colour in COLOURS if colour != product["tint"]]
+    colour, wrong = product["tint"].lower(), drawing.rng.choice(others).lower()
+    return Draft(
+        values={"product": product["name"]},
+        evaluation={
+            "eval_types": ["string_match"],
+            "reference_answers": {"must_include": [colour], "must_exclude": [other.lower() for other in others]},
+        },
+        oracle=[*open_product(product["name"]), stop(colour, note=f"{colour} {product['noun'].lower()}")],
+        near_miss=[*open_product(product["name"]), stop(wrong)],
+    )
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "(What|Which) colour is '{product}'?",
+        "In (what|which) colour is '{product}' sold? (The picture shows it.|Look at its picture.)",
+        "(Look at|Find) '{product}' and tell me its colour.",
+        "I forgot the colour of '{product}'. What is it(| in the picture)?",
+        "Is '{product}' red, blue or (something else|of another colour)? Name its colour.",
+    ),
+    held_out=(
+        "Describe '{product}' for somebody who cannot see it: (which|what) colour does it have?",
+        "My friend asks for the colour of '{product}'; please (look it up|see for me).",
+    ),
+    draw=draw,
+    reasoning="easy",
+    visual="medium",
+)

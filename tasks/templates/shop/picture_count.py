@@ -1,0 +1,55 @@
+"""Of two sets, which differ by the number of pieces that the pictures show, put the right one into the cart."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._shop import cart_holds, click, every_product, only, search, stop
+
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven")
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A set, and another one of the same kind for the near miss."""
+    sets = every_product(drawing, "pieces > 1 AND stock > 0")
+    pairs = {row["noun"]: [other for other in sets if other["noun"] == row["noun"]] for row in sets}
+    product = drawing.choose([row for row in sets if len(pairs[row["noun"]]) > 1])
+    (other,) = (row for row in pairs[product["noun"]] if row != product)
+    things = product["noun"].lower() + ("" if product["noun"].endswith("s") else "s")
+
+    def take(name: str, note: str = "") -> list[dict[str, object]]:
+        return [
+            search(f"{product['noun'].lower()} set"),
+            click("link", name, note),
+            click("button", "Add to Cart"),
+            stop(),
+        ]
+
+    return Draft(
+        values={"number": NUMBERS[product["pieces"]], "things": things},
+        evaluation=only(cart_holds(product["name"])),
+        oracle=take(product["name"], f"{product['pieces']} {things} in '{product['name']}'"),
+        near_miss=take(other["name"]),
+    )
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "(Put|Place) the set of {things} with exactly {number} pieces into my cart.",
+        "I need {number} {things}, no more and no fewer. Add the set that holds {number} to the (cart|shopping cart).",
+        "Which set of {things} has {number} pieces? (Look at the pictures|The pictures show it) and put it into the "
+        "cart.",
+        "(Find|Look for) the set of {number} {things} and add one such set to the cart.",
+        "Two sets of {things} are sold, with different numbers of pieces. Put the one with {number} into (my|the) "
+        "cart.",
+    ),
+    held_out=(
+        "Count the {things} in the pictures of the sets: the one with {number} is (what I want in my cart|for my "
+        "cart).",
+        "A set of {things} it must be, and {number} of them in it. Have (it|that set) in the shopping cart.",
+    ),
+    draw=draw,
+    reasoning="easy",
+    visual="medium",
+)

@@ -1,0 +1,83 @@
+"""See in a picture which colour something has, do something else, then buy a thing of the same colour."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks.worlds import Row
+
+from ._shop import (
+    cart_holds,
+    click,
+    colour_hidden,
+    every_product,
+    only,
+    open_product,
+    plain_products,
+    put_into_cart,
+    search,
+    stop,
+)
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A thing whose colour only its picture tells, a kind sold in that colour and in others, and an errand."""
+    owned = drawing.choose(colour_hidden(drawing))
+    kinds: dict[str, list[Row]] = {}
+    for row in every_product(drawing, "colour IS NOT NULL AND sizes = '[]'"):
+        kinds.setdefault(row["noun"], []).append(row)
+    fitting = [
+        (noun, row)
+        for noun, goods in kinds.items()
+        for row in goods
+        if noun != owned["noun"] and row["tint"] == owned["tint"] and row["stock"] and len(goods) > 1
+    ]
+    if not fitting:
+        raise Unfit("nothing is sold in the same colour")
+    noun, match = drawing.rng.choice(fitting)
+    other = drawing.rng.choice([row for row in kinds[noun] if row != match])
+    errand = drawing.choose([row for row in plain_products(drawing) if not row["colour"] and row["noun"] != noun])
+    colour = owned["tint"].lower()
+
+    def buy(name: str) -> list[dict[str, object]]:
+        return [
+            *open_product(owned["name"]),
+            *put_into_cart(errand["name"], note=f"{colour} {owned['noun'].lower()}"),
+            search(noun.lower()),
+            click("link", name),
+            click("button", "Add to Cart"),
+            stop(),
+        ]
+
+    return Draft(
+        values={"owned": owned["name"], "errand": errand["name"], "kind": noun.lower()},
+        evaluation=only(cart_holds(errand["name"], match["name"])),
+        oracle=buy(match["name"]),
+        near_miss=buy(other["name"]),
+    )
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "I own the '{owned}'. (Put|Place) one '{errand}' into the cart, and also the {kind} that has the same colour "
+        "as my '{owned}'.",
+        "(Look up|See) which colour the '{owned}' has. Then add '{errand}' to the cart, and then the {kind} in that "
+        "colour.",
+        "Two things for my cart: one '{errand}', and the {kind} (that matches|that goes with) the colour of the "
+        "'{owned}'. The '{owned}' itself I have already.",
+        "(Find|Find out) the colour of '{owned}' first. My cart should hold '{errand}' and the {kind} of the same "
+        "colour, and nothing else.",
+        "My '{owned}' should get company: '{errand}' and, in the colour of the '{owned}', the {kind}. Add (both|these "
+        "two) to the cart.",
+    ),
+    held_out=(
+        "What colour does '{owned}' have? In the cart I want the {kind} of just that colour, and '{errand}' "
+        "(besides|too).",
+        "Shop for me: one '{errand}', and the {kind} whose colour is that of the '{owned}' (which I have|which is at "
+        "my home).",
+    ),
+    draw=draw,
+    reasoning="hard",
+    visual="medium",
+    tags=("long-memory",),
+)

@@ -1,0 +1,56 @@
+"""Among things that differ by the animal on them, which only the pictures show, put the right one into the cart."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._shop import cart_is, cart_line, click, every_product, only, search, stop
+
+SIZES = ("S", "M", "L", "XL")
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A T-shirt or notebook with an animal on it; the near miss takes another animal."""
+    goods = every_product(drawing, "motif IS NOT NULL AND stock > 0")
+    choices = [(row, size) for row in goods for size in (SIZES if row["sizes"] != "[]" else ("",))]
+    product, size = drawing.choose(choices, lambda choice: f"{choice[0]['noun']} {choice[0]['motif']} {choice[1]}")
+    alike = [row for row in goods if row["noun"] == product["noun"] and row != product]
+    other = drawing.rng.choice(alike)
+    noun = product["noun"] if product["noun"] == "T-Shirt" else product["noun"].lower()
+
+    def take(name: str, note: str = "") -> list[dict[str, object]]:
+        choosing = [{"action": "select", "role": "combobox", "name": "Size", "option": size}] if size else []
+        return [
+            search(f"animal {noun.lower()}"),
+            click("link", name, note),
+            *choosing,
+            click("button", "Add to Cart"),
+            stop(),
+        ]
+
+    return Draft(
+        values={"thing": f"{noun} (size {size})" if size else noun, "animal": product["motif"]},
+        evaluation=only(cart_is(cart_line(product["name"], 1, size))),
+        oracle=take(product["name"], f"{product['motif']} on '{product['name']}'"),
+        near_miss=take(other["name"]),
+    )
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "(Put|Place) the {thing} with the {animal} on it into my cart.",
+        "There is a {thing} with a picture of the {animal} on it. Add it to the (cart|shopping cart).",
+        "(My daughter|A friend) has the {animal} as a favourite. Find the {thing} that shows it and put it into the "
+        "cart.",
+        "Which {thing} has the {animal} on it? (Add that one to|Put that one into) my cart.",
+        "I am looking for the {animal} among the animals: the {thing} with it (goes|should go) into the cart.",
+    ),
+    held_out=(
+        "(Find out|See) which {thing} bears the {animal}, and have (it|just that one) in my cart.",
+        "The {animal} is what matters(| to me): get me the {thing} on which it is printed, into the (cart|shopping "
+        "cart).",
+    ),
+    draw=draw,
+    visual="medium",
+)

@@ -1,0 +1,69 @@
+"""Find a product and report one fact of its page: needs neither memory nor eyes."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks.worlds import Row
+
+from ._shop import amounts, every_product, open_product, stop
+
+FACTS = {
+    "SKU": "sku",
+    "price": "tag",
+    "rating": "rating",
+    "stock": "stock",
+}
+"""How a wording names a fact, and the column that holds it."""
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A product whose kind or category has another one with another value of the fact."""
+    products = every_product(drawing)
+    product = drawing.choose(products)
+    fact = drawing.rng.choice(list(FACTS))
+    value = str(product[FACTS[fact]])
+    alike = [
+        other
+        for other in products
+        if other["category_id"] == product["category_id"]
+        and _reference(fact, other) != _reference(fact, product)
+        and str(other[FACTS[fact]])
+    ]
+    alike = [other for other in alike if other["noun"] == product["noun"]] or alike
+    if not alike or value in ("", "0"):
+        raise Unfit("the page does not show the fact as a value")
+    other = drawing.rng.choice(alike)
+    return Draft(
+        values={"fact": fact, "product": product["name"]},
+        evaluation={
+            "eval_types": ["string_match"],
+            "reference_answers": {"must_include": [_reference(fact, product)]},
+        },
+        oracle=[*open_product(product["name"]), stop(value, note=f"{fact} '{value}'")],
+        near_miss=[*open_product(other["name"]), stop(str(other[FACTS[fact]]))],
+    )
+
+
+def _reference(fact: str, product: Row) -> str:
+    if fact == "price":
+        return amounts(product["price"])
+    value = str(product[FACTS[fact]])
+    return f"{value} |OR| {value.removesuffix('.0')}" if value.endswith(".0") else value
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "(Look up|Find|Report) the {fact} of '{product}'.",
+        "(Search for '{product}' and tell me its {fact}.|Open the page of '{product}' and tell me its {fact}.)",
+        "I would like to know the {fact} of '{product}'(.|; please look on its page.)",
+        "What does the shop (give|show) as the {fact} of '{product}'?",
+        "Which {fact} does '{product}' have(| in the shop)?",
+    ),
+    held_out=(
+        "Please check '{product}' for me: what is the {fact}?",
+        "(For '{product}' I need one thing from its page, the {fact}.|Go to '{product}' and give me the {fact}.)",
+    ),
+    draw=draw,
+    reasoning="easy",
+)

@@ -1,0 +1,95 @@
+"""Read a wish and an address in a gift registry, and fill in the checkout with them some pages later."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks.worlds import Row
+
+from ._shop import by_price, cart_holds, click, fill, only, registry_wishes, stop, two_registries
+
+METHODS = {
+    "standard": "Standard, $5, 3 to 5 days",
+    "express": "Express, $15, next day",
+}
+GUESTS = ("otto.lind", "ida.berg", "tom.sand", "eva.holm", "ben.frey", "lea.toth", "max.weiss", "nora.dahl")
+SHIP_TO = "document.querySelector('.ship-to').innerText"
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A registry with a cheaper and a dearer wish, and another registry whose street would be wrong."""
+    registry, other = two_registries(drawing)
+    extreme = drawing.rng.choice(("cheaper", "dearer"))
+    gift = by_price(registry_wishes(drawing, registry), extreme)
+    method = drawing.rng.choice(list(METHODS))
+    email = f"{drawing.rng.choice(GUESTS)}@mail.test"
+    if registry["street"] == other["street"]:
+        raise Unfit("both live there")
+    where = ", ".join(f"'{registry[part]}'" for part in ("first", "last", "street", "city", "postcode"))
+
+    def order(place: Row) -> list[dict[str, object]]:
+        return [
+            click("link", "Gift Registry"),
+            click("link", registry["title"]),
+            click("link", gift["name"], note=f"'{gift['name']}' is {extreme}; to {where}"),
+            click("button", "Add to Cart"),
+            click("link", "Cart (1)"),
+            click("link", "Proceed to Checkout"),
+            fill("Email", email),
+            fill("First name", registry["first"]),
+            fill("Last name", registry["last"]),
+            fill("Street address", place["street"]),
+            fill("City", place["city"]),
+            fill("Postcode", place["postcode"]),
+            click("radio", METHODS[method]),
+            click("button", "Next"),
+            stop(),
+        ]
+
+    return Draft(
+        values={"registry": registry["title"], "extreme": extreme, "method": method, "email": email},
+        evaluation=only(
+            cart_holds(gift["name"]),
+            {
+                "url": "__SHOPPING__/checkout/",
+                "locator": SHIP_TO,
+                "required_contents": {
+                    "must_include": [
+                        f"{registry['first']} {registry['last']}",
+                        registry["street"],
+                        f"{registry['city']}, {registry['postcode']}",
+                        f"{method.title()} shipping",
+                    ]
+                },
+            },
+        ),
+        oracle=order(registry),
+        near_miss=order(other),
+    )
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "Buy the {extreme} of the two wishes in the gift registry of {registry}, with {method} shipping to the "
+        "address given (there|in the registry). My email is {email}. (Stop|Finish) when the payment method is asked "
+        "for; I pay myself.",
+        "I want to give {registry} the {extreme} of the two things wished for in the gift registry. Go through the "
+        "checkout up to the payment (page|step): {method} delivery to the registry's address, my email {email}.",
+        "(Look up|Find) the gift registry of {registry}, put one piece of the {extreme} wish into the cart and check "
+        "out with its delivery address, {method} shipping and the email {email}. Do not place the order yet; stay on "
+        "the payment step.",
+        "For {registry}: the {extreme} wish of the gift registry shall go to the address that stands there, {method} "
+        "shipping. (Fill in|Complete) the shipping step of the checkout (email {email}) and leave the payment to me.",
+        "(Please prepare|Prepare) an order of one present, the {extreme} wish of {registry} in the gift registry: "
+        "{method} shipping, the registry's own address, email {email}. The last thing you do is press Next.",
+    ),
+    held_out=(
+        "One gift for {registry}, please: the {extreme} of the wishes in the registry, with {method} shipping to "
+        "where the registry says. Use {email} as my email and get as far as the choice of payment.",
+        "Take me to the payment step with the {extreme} wish of {registry} in the order. It goes to the address in "
+        "their gift registry, {method} shipping; my email address is {email}.",
+    ),
+    draw=draw,
+    reasoning="hard",
+    tags=("long-memory",),
+)

@@ -1,0 +1,71 @@
+"""Put everything that a gift registry wishes into the cart, as many of each as are wanted."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks.worlds import Row
+
+from ._shop import cart_is, cart_line, click, only, quantity, registry_wishes, search, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A registry, of which one wish is wanted more than once, so that the numbers have to be kept too."""
+    registries = drawing.rows("shop", "SELECT * FROM registry ORDER BY id")
+    lists = {registry["title"]: registry_wishes(drawing, registry) for registry in registries}
+    title = drawing.choose(
+        [title for title, wishes in lists.items() if any(wish["wanted"] > 1 for wish in wishes)], str
+    )
+    first, second = drawing.rng.sample(lists[title], 2)
+    wished = f"wanted '{first['name']}' {first['wanted']}, '{second['name']}' {second['wanted']}"
+
+    def fetch(of_first: int, of_second: int) -> list[dict[str, object]]:
+        return [
+            click("link", "Gift Registry"),
+            click("link", title),
+            click("link", first["name"], note=wished),
+            *_add(of_first),
+            search(second["name"]),
+            click("link", second["name"]),
+            *_add(of_second),
+            stop(),
+        ]
+
+    return Draft(
+        values={"registry": title},
+        evaluation=only(cart_is(*(cart_line(row["name"], row["wanted"]) for row in (first, second)))),
+        oracle=fetch(first["wanted"], second["wanted"]),
+        near_miss=fetch(*_forgotten(first, second)),
+    )
+
+
+def _add(number: int) -> list[dict[str, object]]:
+    return [*quantity(number), click("button", "Add to Cart")]
+
+
+def _forgotten(first: Row, second: Row) -> tuple[int, int]:
+    """One of the last product that is wanted more than once, as if its number had been forgotten."""
+    return (first["wanted"], 1) if second["wanted"] > 1 else (1, 1)
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "Look up what is wished for in the gift registry of {registry} and put all of it into (my|the) cart, as many "
+        "of each as are wanted.",
+        "(Put|Place) every wish of {registry} into the cart in the number wanted; the (shop's |)gift registry has "
+        "them.",
+        "I would like to give everything that is on the list of {registry}. Fill my cart (with it|accordingly), in "
+        "the right numbers.",
+        "What does the gift registry of {registry} ask for? Add all of it to the cart, (with|in) the quantities that "
+        "are wanted.",
+        "My cart should hold exactly what {registry} wishes for in the gift registry: (each thing|every product), and "
+        "as many as they want.",
+    ),
+    held_out=(
+        "For {registry} I am to buy the whole list that stands in the gift registry. Fill the cart with (it|all of "
+        "it), number for number.",
+        "Go through the wishes of {registry} and add them to the shopping cart, each as often as it is wanted.",
+    ),
+    draw=draw,
+    tags=("long-memory",),
+)

@@ -1,0 +1,58 @@
+"""One fact of each of three products, reported together: the first is needed four pages after it was read."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._shop import every_product, in_order, open_product, stop
+
+COLUMNS = {"SKU": "sku", "stock": "stock"}
+
+
+def draw(drawing: Drawing) -> Draft:
+    """Three products with different values, and a fourth whose value somebody might have read instead."""
+    goods = every_product(drawing, "stock >= 10")
+    fact = drawing.rng.choice(list(COLUMNS))
+    products = drawing.sample(goods, 3)
+    other = drawing.rng.choice([row for row in goods if row not in products])
+    first, second, third, wrong = [str(row[COLUMNS[fact]]) for row in (*products, other)]
+    if len({first, second, third, wrong}) < 4:
+        raise Unfit("two of the values are equal")
+    a, b, c = [row["name"] for row in products]
+    start = [*open_product(a), *open_product(b, f"{fact} '{first}'")]
+    return Draft(
+        values={"first": a, "second": b, "third": c, "facts": "SKUs" if fact == "SKU" else "numbers in stock"},
+        evaluation={
+            "eval_types": ["string_match"],
+            "reference_answers": {"must_include": [in_order(first, second, third)]},
+        },
+        oracle=[
+            *start,
+            *open_product(c, f"{fact} '{second}'"),
+            stop(f"{first}, {second}, {third}", note=f"{fact} '{third}'"),
+        ],
+        near_miss=[*start, *open_product(other["name"]), stop(f"{first}, {second}, {wrong}")],
+    )
+
+
+TEMPLATE = Template(
+    sites=("shopping",),
+    wordings=(
+        "(Look up|Find) the {facts} of '{first}', '{second}' and '{third}' and report (them|all three) in this order, "
+        "separated by commas.",
+        "I need the {facts} of three products: '{first}', '{second}', '{third}'. Answer with (just|only) the three, "
+        "(in that order|in the order given).",
+        "What are the {facts} of '{first}', '{second}' and '{third}'? Give one (answer|list) in the same order, with "
+        "commas between.",
+        "For an inventory list: open '{first}', then '{second}', then '{third}', and (write down|tell me) their "
+        "{facts} in this order, with commas between.",
+    ),
+    held_out=(
+        "Visit the pages of '{first}', '{second}' and '{third}'. Which {facts} do they show? (List|Name) them in this "
+        "order, separated by commas.",
+        "My list has '{first}', '{second}' and '{third}' on it. Complete it with their {facts}: three values in the "
+        "same order, with commas.",
+    ),
+    draw=draw,
+    tags=("long-memory",),
+)
