@@ -92,7 +92,7 @@ def test_time_does_not_pass_while_the_agent_thinks(env: WebEnv) -> None:
     again = [env.reset(task_of("stock-market"), seed=2, max_steps=40).text]
     for _ in range(3):
         again.append(env.step("wait").observation.text.partition("\n")[2])
-    assert again == prices and len(set(prices)) == 4
+    assert again == prices and len(set(prices)) >= 3
     env.reset(task_of("click-test"), seed=2)
     assert not env.step("wait [10]").done and not env.step("wait [10]").done
 
