@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 NEW = {
@@ -13,6 +15,12 @@ def test_demo_user_signs_in_and_out(shop):
     assert "My Account" in shop.get("/")
     assert "You are signed out." in shop.post("/customer/account/logout/")
     assert "Customer Login" in shop.get("/customer/account/")
+
+
+def test_the_account_menu_marks_the_page_one_is_on(shop):
+    shop.sign_in()
+    for path in ("/customer/account/", "/sales/order/history/", "/wishlist/"):
+        assert re.findall(r'<a href="([^"]+)" class="current">', shop.get(path)) == [path]
 
 
 @pytest.mark.parametrize(

@@ -65,3 +65,16 @@ def test_passwords_are_stored_as_salted_hashes(part):
     assert not any("Password" in text for text in stored)
     assert check_password("Password.123", stored[0])
     assert not check_password("password.123", stored[0])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_twelve_registries_of_different_people_wish_for_different_things(part, seed):
+    db = part("database").build_pristine(seed)
+    registries = db.execute("SELECT first, title, slug FROM registry").fetchall()
+    assert len(registries) == 12
+    assert all(len(set(column)) == 12 for column in zip(*registries, strict=True))
+    wishes = db.execute(
+        "SELECT product_id, quantity <= stock, sizes FROM registry_item JOIN product ON product.id = product_id"
+    ).fetchall()
+    assert len({product for product, *_ in wishes}) == 24
+    assert all(enough and sizes == "[]" for _, enough, sizes in wishes)

@@ -78,7 +78,9 @@ def test_search_ranks_products_with_all_words_first(shop, rows):
 def test_search_finds_by_sku_and_says_when_nothing_is_found(shop, rows):
     product = rows("SELECT name, sku FROM product")[40]
     assert names(shop.get(f"/catalogsearch/result/?q={product['sku']}")) == [product["name"]]
-    assert "Your search returned no results." in shop.get("/catalogsearch/result/?q=zzzz")
+    nothing = shop.get("/catalogsearch/result/?q=zzzz")
+    assert "Your search returned no results." in nothing
+    assert '<a href="/#categories">' in nothing, "there is a way on"
     assert "Please enter what you are looking for." in shop.get("/catalogsearch/result/?q=")
 
 
