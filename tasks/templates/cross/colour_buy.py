@@ -60,10 +60,10 @@ TEMPLATE = Template(
         "in several colours. (Add|Put) the one with the colour of the picture to my cart.",
     ),
     held_out=(
-        "I saw the picture of '{post}' on the forum and want the very same from the shop (second tab), same kind "
-        "and same colour. One in my cart, please.",
-        "Match the picture of the forum post '{post}' with a product of the shop in the second tab, kind and "
-        "colour alike, and leave one of it in the cart.",
+        "(I saw|I have seen) the picture of '{post}' on the forum and (want|would like) the very same from the "
+        "shop (second tab), same kind and same colour. (One in my cart, please.|Leave one in my cart.)",
+        "(Match|Pair) the picture of the forum post '{post}' with a product of the shop in the second tab, kind and "
+        "colour alike, and (leave one of it in|add one of it to) the cart.",
     ),
     draw=draw,
     visual="medium",

@@ -48,8 +48,8 @@ TEMPLATE = Template(
         "(Which member|Who) has written the post that has the {what} in the forum '{forum}' (of all time|ever)?",
     ),
     held_out=(
-        "Name the member behind the post that has the {what} in '{forum}'.",
-        "I am curious about '{forum}': whose post there got the {what}?",
+        "(Name|Tell me) the member (behind|who made) the post that has the {what} in '{forum}'.",
+        "(I am curious about|A question about) '{forum}': whose post there (got|has) the {what}?",
     ),
     draw=draw,
     reasoning="easy",
