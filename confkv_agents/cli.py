@@ -29,6 +29,7 @@ try:
     from confkv_agents.evaluation.bench.commands import bench_app
     from confkv_agents.evaluation.bench.replay_command import replay
     from confkv_agents.evaluation.words import printable
+    from confkv_agents.pilot.commands import pilot_app
 except KeyboardInterrupt:  # on a busy machine this takes seconds; `main` answers all later ones
     sys.stderr.write("stopped\n")
     sys.exit(130)
@@ -49,6 +50,7 @@ app.add_typer(weights_app, name="weights")
 app.add_typer(browser_app, name="browser")
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(bench_app, name="bench")
+app.add_typer(pilot_app, name="pilot")
 tasks_app.command("templates")(template_commands.templates)
 tasks_app.command("make")(template_commands.make)
 tasks_app.command("fetch")(benchmark_commands.fetch)
