@@ -24,7 +24,7 @@ try:
 
     from confkv_agents import __version__
     from confkv_agents.errors import ConfigError, ConfKVError
-    from confkv_agents.evaluation import benchmark_commands, cache_commands, template_commands
+    from confkv_agents.evaluation import benchmark_commands, cache_commands, task_commands, template_commands
     from confkv_agents.evaluation.batch import commands as batch_commands
     from confkv_agents.evaluation.bench.commands import bench_app
     from confkv_agents.evaluation.bench.replay_command import replay
@@ -51,6 +51,8 @@ app.add_typer(browser_app, name="browser")
 app.add_typer(tasks_app, name="tasks")
 app.add_typer(bench_app, name="bench")
 app.add_typer(pilot_app, name="pilot")
+tasks_app.command("list")(task_commands.list_tasks)
+tasks_app.command("check")(task_commands.check)
 tasks_app.command("templates")(template_commands.templates)
 tasks_app.command("make")(template_commands.make)
 tasks_app.command("fetch")(benchmark_commands.fetch)
@@ -104,7 +106,12 @@ def run(
     site: Annotated[
         list[str] | None, typer.Option(help="name=url of a site that runs already; may be repeated.")
     ] = None,
-    dialect: Annotated[str, typer.Option(help="How task files are read: vwa or webarena.")] = "vwa",
+    sites_file: Annotated[Path | None, typer.Option(help=task_commands.SITES_FILE_HELP)] = None,
+    dialect: Annotated[str, typer.Option(help=task_commands.DIALECT_HELP)] = "vwa",
+    judge: Annotated[str | None, typer.Option(help=task_commands.JUDGE_HELP)] = None,
+    visual_judge: Annotated[str | None, typer.Option(help=task_commands.VISUAL_JUDGE_HELP)] = None,
+    allow_host: Annotated[list[str] | None, typer.Option(help=task_commands.ALLOW_HELP)] = None,
+    shop_token: Annotated[str | None, typer.Option(help=task_commands.TOKEN_HELP)] = None,
     timeout: Annotated[float, typer.Option(help="Seconds after which no further step begins.")] = 900.0,
     max_tokens: Annotated[int, typer.Option(help="Tokens that the model may write per step.")] = 64,
     pictures: Annotated[
@@ -137,8 +144,12 @@ def run(
         seed=seed,
         headed=headed,
         out=out,
-        sites=site_urls(site or []),
+        sites=site_urls(site or [], sites_file),
         dialect=dialect,
+        judge=judge,
+        visual_judge=visual_judge,
+        allow_hosts=tuple(allow_host or ()),
+        shop_token=shop_token,
         timeout=timeout,
         max_tokens=max_tokens,
         pictures=pictures,
@@ -188,37 +199,6 @@ def site(
     with server, contextlib.suppress(KeyboardInterrupt):
         typer.echo(f"{server.info.title} runs at {server.url} (Ctrl-C ends it)")
         threading.Event().wait()
-
-
-@tasks_app.command("list")
-def tasks_list() -> None:
-    """List the tasks that come with the package."""
-    from confkv_agents.plugins import available, data_dir
-    from confkv_agents.web.tasks import load_tasks
-
-    for name in available("tasks"):
-        for task in load_tasks(data_dir("tasks") / f"{name}.json"):
-            suffix = task.key.removeprefix(task.source.stem)
-            typer.echo(printable(f"{name}{suffix}  {task.intent}"))
-
-
-@tasks_app.command("check")
-def tasks_check(
-    path: Annotated[Path, typer.Argument(help="A task file, or a folder of them.")],
-    dialect: Annotated[str, typer.Option(help="How the files are read: vwa or webarena.")] = "vwa",
-) -> None:
-    """Check task files without running anything; exit code 2 if one is wrong."""
-    from confkv_agents.web.tasks import load_tasks
-
-    tasks = load_tasks(path, dialect)  # type: ignore[arg-type]
-    unsupported = [task for task in tasks if task.unsupported]
-    for task in unsupported:
-        typer.echo(printable(f"{task.key}: valid, but cannot be run here: {'; '.join(task.unsupported)}"))
-    scripted = sum(bool(task.oracle) for task in tasks)
-    typer.echo(
-        f"{len(tasks)} valid task{'s' if len(tasks) != 1 else ''}, "
-        f"{len(tasks) - len(unsupported)} can be run, {scripted} with a scripted solution"
-    )
 
 
 @app.command()

@@ -86,7 +86,7 @@ class ChatVisualJudge:
     def __init__(self, model: BaseChatModel) -> None:
         profile: Mapping[str, Any] = getattr(model, "profile", None) or {}
         if profile.get("image_inputs") is False:
-            raise ConfigError(f"the visual judge takes no pictures; give a model that sees")
+            raise ConfigError("the visual judge takes no pictures; give a model that sees")
         self.model = model
 
     def answer(self, image: Image.Image, question: str) -> str:

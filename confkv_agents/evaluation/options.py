@@ -24,8 +24,12 @@ class PlayOptions:
         max_steps: Steps per episode; None takes the task's own figure.
         headed: Show the browser's window.
         out: Folder for runs.
-        sites: URLs of sites that run elsewhere, by name.
-        dialect: Whose meaning of the task's fields holds: `vwa` or `webarena`.
+        sites: URLs of sites that run elsewhere, by name; those that no task names are not used.
+        dialect: Whose meaning of the task's fields holds, see `confkv_agents.web.tasks.dialects`.
+        judge: Model that compares answers by meaning where a task asks for it; see `judge_model` for its names.
+        visual_judge: Model that answers questions about pictures where a task asks for it.
+        allow_hosts: Hosts beside the sites that pages, and checks, may load from.
+        shop_token: Access to the administration of a Magento shop given by URL; kept in no record.
         timeout: Seconds after which no further step is begun.
         max_tokens: Tokens that the model may write per step.
         pictures: What a model that takes pictures is shown; see the agent.
@@ -41,6 +45,10 @@ class PlayOptions:
     out: Path = Path("runs")
     sites: Mapping[str, str] = field(default_factory=dict)
     dialect: str = "vwa"
+    judge: str | None = None
+    visual_judge: str | None = None
+    allow_hosts: tuple[str, ...] = ()
+    shop_token: str | None = field(default=None, repr=False)
     timeout: float = 900.0
     max_tokens: int = 64
     pictures: str = "auto"
@@ -55,5 +63,8 @@ class PlayOptions:
                 raise ConfigError(f"{name} is {value:g}; pass a number above 0")
         if not self.model.strip():
             raise ConfigError("the model's name is empty; give 'embedded', a folder or a hub id")
+        for name in ("judge", "visual_judge"):
+            if getattr(self, name) is not None and not getattr(self, name).strip():
+                raise ConfigError(f"the name of the {name} is empty; leave it out, or give a model")
         for path in (self.model, self.out):
             user_path(path)

@@ -1,10 +1,8 @@
 """Addresses of sites that run elsewhere: options, environment variables, a file, in this order of precedence.
 
-    --site shopping=http://127.0.0.1:7770
-    CONFKV_SITE_SHOPPING=http://127.0.0.1:7770
-    CONFKV_SITES=sites.toml, or --sites-file sites.toml, with lines such as: shopping = "http://127.0.0.1:7770"
-
-A site has the name of its folder (`shop`) or the one task files use (`shopping`); the two are one site.
+`--site shopping=http://127.0.0.1:7770`, the variable CONFKV_SITE_SHOPPING, and a line `shopping = "http://..."` in a
+TOML file, which `--sites-file` or the variable CONFKV_SITES names, say the same. A site has the name of its folder
+(`shop`) or the one task files use (`shopping`); the two are one site.
 """
 
 from __future__ import annotations
@@ -23,7 +21,11 @@ FILE = "CONFKV_SITES"
 
 
 def site_urls(
-    pairs: Sequence[str], file: Path | None = None, environment: Mapping[str, str] | None = None
+    pairs: Sequence[str],
+    file: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    *,
+    given: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Addresses of sites by name, from everywhere they may be given.
 
@@ -31,6 +33,7 @@ def site_urls(
         pairs: What the command line says, `name=url` each.
         file: A TOML file; None takes the one that the variable CONFKV_SITES names, if it is set.
         environment: Variables; None takes the process's.
+        given: What a suite file says; it comes after the command line and before variables.
 
     Raises:
         ConfigError: An entry is not `name=url`, a variable or a value of the file is no address, or the file cannot
@@ -41,6 +44,7 @@ def site_urls(
     if file is None and variables.get(FILE):
         file = Path(variables[FILE])
     sites = _of_options(pairs)
+    _add(sites, {name: _address(url, f"sites.{name}") for name, url in (given or {}).items()})
     _add(sites, {name: _address(url, f"{PREFIX}{name.upper()}") for name, url in named.items() if url})
     _add(sites, _of_file(file) if file is not None else {})
     return sites

@@ -8,6 +8,14 @@ from typing import Annotated
 import typer
 
 from confkv_agents.errors import ConfigError
+from confkv_agents.evaluation.task_commands import (
+    ALLOW_HELP,
+    DIALECT_HELP,
+    JUDGE_HELP,
+    SITES_FILE_HELP,
+    TOKEN_HELP,
+    VISUAL_JUDGE_HELP,
+)
 
 EXIT_FAILED = 1
 
@@ -50,7 +58,21 @@ def evaluate(
     site: Annotated[
         list[str] | None, typer.Option(help="name=url of a site that runs already; may be repeated.")
     ] = None,
-    dialect: Annotated[str | None, typer.Option(help="How task files are read: vwa (default) or webarena.")] = None,
+    sites_file: Annotated[Path | None, typer.Option(help=SITES_FILE_HELP)] = None,
+    dialect: Annotated[str | None, typer.Option(help=f"{DIALECT_HELP} Default: vwa.")] = None,
+    judge: Annotated[str | None, typer.Option(help=JUDGE_HELP)] = None,
+    visual_judge: Annotated[str | None, typer.Option(help=VISUAL_JUDGE_HELP)] = None,
+    allow_host: Annotated[list[str] | None, typer.Option(help=ALLOW_HELP)] = None,
+    shop_token: Annotated[str | None, typer.Option(help=TOKEN_HELP)] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="local, or ray: workers in processes of a Ray cluster. Default: local.")
+    ] = None,
+    ray_address: Annotated[
+        str | None,
+        typer.Option(help="host:port of a Ray cluster that runs, or auto; by default one is started on this machine."),
+    ] = None,
+    ray_cpus: Annotated[float | None, typer.Option(help="Processors of the cluster per worker. Default: 1.")] = None,
+    ray_gpus: Annotated[float | None, typer.Option(help="GPUs of the cluster per worker. Default: 0.")] = None,
     attempts: Annotated[
         int | None, typer.Option(help="How often an episode that the environment failed is tried. Default: 3.")
     ] = None,
@@ -72,6 +94,7 @@ def evaluate(
     from confkv_agents.evaluation.batch.running import run_batch
     from confkv_agents.evaluation.site_urls import site_urls
 
+    suite_values = read_suite(suite) if suite else {}
     given = {
         "tasks": tuple(tasks) if tasks else None,
         "policies": policies,
@@ -86,14 +109,22 @@ def evaluate(
         "max_tokens": max_tokens,
         "pictures": pictures,
         "page_tokens": page_tokens,
-        "sites": site_urls(site) if site else None,
+        "sites": site_urls(site or [], sites_file, given=suite_values.get("sites")) or None,
         "dialect": dialect,
+        "judge": judge,
+        "visual_judge": visual_judge,
+        "allow_hosts": tuple(allow_host) if allow_host else None,
+        "shop_token": shop_token,
+        "backend": backend,
+        "ray_address": ray_address,
+        "ray_cpus": ray_cpus,
+        "ray_gpus": ray_gpus,
         "attempts": attempts,
         "skip_unsupported": skip_unsupported or None,
         "headed": headed or None,
         "trace": trace or None,
     }
-    options = merged(read_suite(suite) if suite else {}, given)
+    options = merged(suite_values, given)
     results = run_batch(options, console=BatchConsole())
     if results.summary["infra_errors"]:
         raise typer.Exit(EXIT_FAILED)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -10,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confkv_agents import plugins
-from confkv_agents.errors import ConfigError, PluginError, TaskError
+from confkv_agents.errors import ConfigError, ExtraMissingError, PluginError, TaskError
 from confkv_agents.evaluation import preparing
 from confkv_agents.evaluation.options import PlayOptions
 from confkv_agents.paths import user_path
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 NO_POLICY = "-"
 """Label of the one column of an agent that uses no model."""
 POLICIES = "full,window,h2o,snapkv,confkv,confkv+recall"
+BACKENDS = ("local", "ray")
 _PATTERN = set("*?[")
 
 
@@ -35,6 +38,10 @@ class BatchOptions(PlayOptions):
         workers: Episodes at the same time, each with a browser and sites of its own.
         attempts: How often an episode that the environment failed is tried, by one command.
         skip_unsupported: Leave out tasks that cannot be scored here or that the agent cannot play.
+        backend: Where workers are: `local`, threads of this process, or `ray`, processes of a Ray cluster.
+        ray_address: Of a Ray cluster that runs already, `host:port` or `auto`; None starts one on this machine.
+        ray_cpus: Processors that a worker takes of the cluster.
+        ray_gpus: GPUs that a worker takes of the cluster; a share such as 0.5 puts two workers on one.
     """
 
     tasks: tuple[str, ...]
@@ -43,6 +50,10 @@ class BatchOptions(PlayOptions):
     workers: int = 1
     attempts: int = 3
     skip_unsupported: bool = False
+    backend: str = "local"
+    ray_address: str | None = None
+    ray_cpus: float = 1.0
+    ray_gpus: float = 0.0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
@@ -54,11 +65,26 @@ class BatchOptions(PlayOptions):
                 raise ConfigError(f"{name} is {getattr(self, name)}; pass 1 or more")
         if self.seeds is not None and (not self.seeds or len(set(self.seeds)) != len(self.seeds)):
             raise ConfigError("seeds names none, or one twice; pass for example 0,1")
-        if self.workers > 1 and self.sites:
+        self._check_backend()
+
+    def _check_backend(self) -> None:
+        if self.backend not in BACKENDS:
+            raise ConfigError(f"there is no backend {self.backend!r}; there are: {', '.join(BACKENDS)}")
+        if not 0 < self.ray_cpus < math.inf or not 0 <= self.ray_gpus < math.inf:
+            raise ConfigError("ray_cpus must be above 0, and ray_gpus 0 or more")
+        if self.backend == "local":
+            if (self.ray_address, self.ray_cpus, self.ray_gpus) != (None, 1.0, 0.0):
+                raise ConfigError("ray_address, ray_cpus and ray_gpus are of the backend ray; pass --backend ray")
+            return
+        if self.headed:
+            raise ConfigError("--headed shows windows of this machine; leave it out with --backend ray")
+        if (self.ray_address or "").startswith("ray://"):
             raise ConfigError(
-                f"--site with {self.workers} workers: episodes at the same time would reset each other's site; "
-                "pass --workers 1"
+                f"the address {self.ray_address} is of a Ray client; run the command on a machine of the cluster with "
+                "--ray-address auto, or give host:port"
             )
+        if importlib.util.find_spec("ray") is None:
+            raise ExtraMissingError("--backend ray needs Ray, which is not installed: pip install 'confkv-agents[ray]'")
 
 
 @dataclass(frozen=True)
@@ -120,13 +146,18 @@ def _suite_value(path: Path, key: str, value: Any) -> Any:
         if not isinstance(value, list) or not all(type(each) is int for each in value):
             raise ConfigError(f"{path}: seeds must be a list of whole numbers")
         return tuple(value)
+    if key == "allow_hosts":
+        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise ConfigError(f"{path}: allow_hosts must be a list of texts")
+        return tuple(value)
     if key == "out":
         return Path(str(value))
     kinds: dict[str, tuple[type, ...]] = {
-        **dict.fromkeys(("agent", "model", "dialect", "pictures"), (str,)),
+        **dict.fromkeys(("agent", "model", "dialect", "pictures", "judge", "visual_judge", "shop_token"), (str,)),
+        **dict.fromkeys(("backend", "ray_address"), (str,)),
         **dict.fromkeys(("headed", "trace", "skip_unsupported"), (bool,)),
         **dict.fromkeys(("budget", "max_steps", "max_tokens", "page_tokens", "workers", "attempts"), (int,)),
-        "timeout": (int, float),
+        **dict.fromkeys(("timeout", "ray_cpus", "ray_gpus"), (int, float)),
         "sites": (dict,),
     }
     wanted = kinds[key]

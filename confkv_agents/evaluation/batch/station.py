@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from confkv_agents.evaluation.agents import Agent
     from confkv_agents.web.env import WebEnv
+    from confkv_agents.web.evaluators import Means
 
 
 class BrowserStation:
@@ -19,6 +20,8 @@ class BrowserStation:
         observation: How pages are shown.
         make_agent: Makes the agent of a policy; called once per policy.
         headless: False shows the window.
+        allow_hosts: Hosts beside the sites, see `WebEnv`.
+        means: What evaluators may use, see `WebEnv`.
 
     Raises:
         ConfKVError: A site or the browser does not start.
@@ -31,6 +34,8 @@ class BrowserStation:
         make_agent: Callable[[str], Agent],
         *,
         headless: bool = True,
+        allow_hosts: Sequence[str] = (),
+        means: Means | None = None,
     ) -> None:
         from confkv_agents.web.browser import Browser
         from confkv_agents.web.env import WebEnv
@@ -42,7 +47,9 @@ class BrowserStation:
             running = opened.enter_context(SiteSet.start(sites))
             self._browser = opened.enter_context(Browser(headless=headless))
             self.version = self._browser.version()
-            self.env: WebEnv = opened.enter_context(WebEnv(self._browser, running, observation=observation))
+            self.env: WebEnv = opened.enter_context(
+                WebEnv(self._browser, running, observation=observation, allow_hosts=allow_hosts, means=means)
+            )
             self._opened = opened.pop_all()
 
     def agent(self, policy: str) -> Agent:
