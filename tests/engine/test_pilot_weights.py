@@ -219,3 +219,13 @@ def test_names_that_no_model_goes_by_are_refused() -> None:
         named.known_model("pilots")
     with pytest.raises(ConfigError, match="called 'pilots'"):
         named.fetch_named("pilots")
+
+
+def test_the_packages_own_weights_fit_and_are_small() -> None:
+    trained = pilot_weights.trained_weights()
+    state = load_file(trained.weights)
+    assert trained.weights.stat().st_size < 40_000_000
+    names = {name.removeprefix("eyes.") for name in state if name.startswith("eyes.")}
+    assert names == set(Resampler(EyesConfig(**trained.facts["eyes"])).state_dict())
+    assert state["projector.linear_2.weight"].shape == (576, 576)
+    assert all(torch.isfinite(value).all() for value in state.values())
