@@ -21,6 +21,7 @@ from .scenes import HEIGHT, SCENES, WIDTH, draw_scene
 ART = Path(__file__).resolve().parent / "art"
 VIEWS = ("front", "side", "close", "label")
 THUMB = (320, 240)
+_ART_SIZE = 256
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 # Where most of the art is not what gives the thing its colour: the hue that does, in degrees.
 _HUES = {"bicycle": 350.0}
@@ -82,6 +83,15 @@ def _thing(spec: PhotoSpec) -> Image.Image:
     return _drawn(spec.art, spec.colour, spec.mark, spec.anchor, spec.reach, spec.variant if spec.mark else 0)
 
 
+def _outline(thing: Image.Image) -> tuple[int, int, int, int]:
+    """The box that a thing fills, the same whether it was enlarged for a mark or not."""
+    scale = thing.width // _ART_SIZE
+    alpha = thing.getchannel("A").reduce(scale)
+    left, top, right, bottom = alpha.point([0] * 64 + [255] * 192).getbbox() or (0, 0, *alpha.size)
+    low, high = (max(0, left - 1), max(0, top - 1)), (min(alpha.width, right + 1), min(alpha.height, bottom + 1))
+    return scale * low[0], scale * low[1], scale * high[0], scale * high[1]
+
+
 def layout(pieces: int) -> tuple[float, list[tuple[float, float]]]:
     """Height of a piece as a share of the scene's, and where the pieces stand: middle x, depth (0 is the front row).
 
@@ -106,7 +116,7 @@ def _put(
 
     `middle`, `foot` and `height` are pixels, `wide` is how often the height its width may be.
     """
-    cut = thing.crop(thing.getchannel("A").getbbox())
+    cut = thing.crop(_outline(thing))
     scale = min(height / cut.height, wide * height / cut.width)
     cut = cut.resize((max(1, round(cut.width * scale)), max(1, round(cut.height * scale))), Image.Resampling.LANCZOS)
     left, top = round(middle - cut.width / 2), round(foot - cut.height)
