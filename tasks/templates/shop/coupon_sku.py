@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
 from ._shop import cart_holds, click, coupon_is, fill, offers, open_product, plain_products, put_into_cart, stop
 
@@ -12,7 +12,10 @@ def draw(drawing: Drawing) -> Draft:
     offer = drawing.rng.choice([each for each in offers(drawing) if each["category"]])
     goods = plain_products(drawing, f"category_id = {offer['category_id']}")
     first, second = drawing.sample(goods, 2)
-    other = drawing.rng.choice([row for row in goods if row not in (first, second)])
+    others = [row for row in goods if row not in (first, second)]
+    if not others:
+        raise Unfit("nothing else is in stock there")
+    other = drawing.rng.choice(others)
     names = first["name"], second["name"]
     reading = [click("link", "Offers"), click("link", offer["title"])]
     using = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
 from ._shop import cart_is, cart_line, click, every_product, only, search, stop
 
@@ -15,6 +15,8 @@ def draw(drawing: Drawing) -> Draft:
     choices = [(row, size) for row in goods for size in (SIZES if row["sizes"] != "[]" else ("",))]
     product, size = drawing.choose(choices, lambda choice: f"{choice[0]['noun']} {choice[0]['motif']} {choice[1]}")
     alike = [row for row in goods if row["noun"] == product["noun"] and row != product]
+    if not alike:
+        raise Unfit("no other animal is in stock")
     other = drawing.rng.choice(alike)
     noun = product["noun"] if product["noun"] == "T-Shirt" else product["noun"].lower()
 
