@@ -1,7 +1,8 @@
 """Rows of a set summed up: per policy, against full KV, and by site, kind and length.
 
 A case is a task and a seed. Policies are compared on the cases that both have a verdict on; episodes that the
-environment failed have none and are listed apart.
+environment failed have none and are listed apart. Seeds of one task are no independent cases: intervals are over tasks,
+each with all its seeds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from confkv_agents.evaluation.bench.statistics import (
     paired_share_interval,
     retention,
     retention_interval,
-    wilson,
+    wilson_of_groups,
 )
 
 SUMMARY_SCHEMA = "confkv-batch-summary/1"
@@ -87,7 +88,7 @@ def _figures(rows: Sequence[Row], reference: Sequence[Row], label: str) -> Figur
         "infra_errors": len(rows) - len(judged),
         "succeeded": succeeded,
         "success": succeeded / len(judged) if judged else None,
-        "success_interval": wilson(succeeded, len(judged)) if judged else None,
+        "success_interval": wilson_of_groups([row["success"] for row in judged], _tasks(judged)) if judged else None,
         "steps": _mean(judged, "steps"),
         "parse_failures": _mean(judged, "parse_failures"),
         "peak_kv_bytes": _mean(judged, "peak_kv_bytes"),
@@ -110,21 +111,22 @@ def compare_cases(rows: Sequence[Row], reference: Sequence[Row]) -> Figures | No
     Returns:
         `cases`, `difference` of success with `difference_interval`, `retention` with `retention_interval`, `gained` and
         `lost` cases by name, and ratios of means: `peak_kv_ratio`, `tokens_read_ratio`, `seconds_ratio`, each with an
-        interval where there are two cases or more.
+        interval where there are two tasks or more.
     """
     other = {row_key(row)[:2]: row for row in reference}
     both = [(row, other[row_key(row)[:2]]) for row in rows if row_key(row)[:2] in other]
     if not both:
         return None
+    tasks = _tasks([own for own, _ in both])
     pairs = np.array([[float(own["success"]), float(theirs["success"])] for own, theirs in both])
     kept = retention(pairs)
     found: Figures = {
         "cases": len(both),
         "succeeded": [int(pairs[:, 0].sum()), int(pairs[:, 1].sum())],
         "difference": float((pairs[:, 0] - pairs[:, 1]).mean()),
-        "difference_interval": paired_share_interval(pairs),
+        "difference_interval": paired_share_interval(pairs, groups=tasks),
         "retention": kept if np.isfinite(kept) else None,
-        "retention_interval": retention_interval(pairs) if np.isfinite(kept) else None,
+        "retention_interval": retention_interval(pairs, groups=tasks) if np.isfinite(kept) else None,
         "gained": [_case(own) for own, theirs in both if own["success"] and not theirs["success"]],
         "lost": [_case(own) for own, theirs in both if theirs["success"] and not own["success"]],
     }
@@ -136,8 +138,11 @@ def compare_cases(rows: Sequence[Row], reference: Sequence[Row]) -> Figures | No
     for name, value in values.items():
         known = [(value(own), value(theirs)) for own, theirs in both]
         table = np.array([pair for pair in known if None not in pair], dtype=np.float64)
+        groups = [task for task, pair in zip(tasks, known, strict=True) if None not in pair]
         found[f"{name}_ratio"] = _ratio_of_sums(table) if len(table) and table[:, 1].sum() else None
-        found[f"{name}_ratio_interval"] = bootstrap(table, _ratio_of_sums) if found[f"{name}_ratio"] else None
+        found[f"{name}_ratio_interval"] = (
+            bootstrap(table, _ratio_of_sums, groups=groups) if found[f"{name}_ratio"] else None
+        )
     return found
 
 
@@ -161,6 +166,11 @@ def _seconds(rows: Sequence[Row], part: str, *, per_step: bool) -> float | None:
     known = [row for row in rows if row["seconds"].get(part) is not None]
     count = sum(row["steps"] for row in known) if per_step else len(known)
     return sum(row["seconds"][part] for row in known) / count if count else None
+
+
+def _tasks(rows: Sequence[Row]) -> list[str]:
+    """The task of each row, its file's hash with it."""
+    return [row_key(row)[0] for row in rows]
 
 
 def _case(row: Row) -> str:

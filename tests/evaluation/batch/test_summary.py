@@ -74,6 +74,20 @@ def test_policies_are_compared_on_the_cases_that_both_have_a_verdict_on() -> Non
     assert against["peak_kv_ratio"] == 0.25 and against["peak_kv_ratio_interval"] == (0.25, 0.25)
 
 
+def test_seeds_of_one_task_make_no_interval_narrower() -> None:
+    seeds = range(5)
+    own = [row(task, "confkv", task == "a", seed=seed) for task in "ab" for seed in seeds]
+    full = [row(task, "full", False, seed=seed) for task in "ab" for seed in seeds]
+    against = compare_cases(own, full)
+    assert against is not None and against["cases"] == 10 and against["difference"] == 0.5
+    # Two tasks, one gained: Wilson's 1 of 2 is 0.0945 to 0.9055 and 0 of 2 is 0 to 0.6576, so from
+    # 0.5 - hypot(0.4055, 0.6576); of the draws of two tasks a quarter gains both.
+    assert against["difference_interval"] == (pytest.approx(-0.2726, abs=1e-4), 1.0)
+    figures = summarize(content(), own + full)["policies"]["confkv"]
+    assert figures["success"] == 0.5 and figures["success_interval"] == wilson(1, 2)
+    assert compare_cases(own[:5], full[:5])["peak_kv_ratio_interval"] is None  # type: ignore[index]
+
+
 def test_infra_errors_and_what_is_missing_are_told_apart() -> None:
     summary = summarize(content(), ROWS)
     assert [(each["task"], each["attempts"]) for each in summary["infra_errors"]] == [("d", 3)]

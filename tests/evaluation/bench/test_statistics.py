@@ -17,6 +17,7 @@ from confkv_agents.evaluation.bench.statistics import (
     retention,
     retention_interval,
     wilson,
+    wilson_of_groups,
 )
 
 
@@ -62,6 +63,28 @@ def test_bootstrap_of_a_mean_matches_its_standard_error() -> None:
 def test_bootstrap_of_one_block_or_of_nothing_finite_is_none() -> None:
     assert bootstrap([[1.0]], lambda rows: float(rows.mean())) is None
     assert bootstrap([[1.0], [2.0]], lambda rows: math.nan) is None
+
+
+def test_groups_are_resampled_with_all_their_blocks() -> None:
+    # Of two draws out of the groups a (0, 0) and b (1): a a with mean 0 (1 in 4), a b with 1/3 (2 in 4), b b with 1.
+    blocks, groups = [[0.0], [0.0], [1.0]], ["a", "a", "b"]
+
+    def mean(rows: np.ndarray) -> float:
+        return float(rows.mean())
+
+    assert bootstrap(blocks, mean, groups=groups) == (0.0, 1.0)
+    assert bootstrap(blocks, mean, groups=groups, level=0.4) == (pytest.approx(1 / 3), pytest.approx(1 / 3))
+    assert bootstrap(blocks, mean, groups=["a"] * 3) is None
+    assert bootstrap(blocks, mean, groups=["a", "b", "c"]) == bootstrap(blocks, mean)
+    with pytest.raises(ValueError, match="2 groups are given for 3 blocks"):
+        bootstrap(blocks, mean, groups=["a", "b"])
+
+
+def test_a_share_of_outcomes_in_groups_is_as_sure_as_the_groups_are_many() -> None:
+    assert wilson_of_groups([1, 1, 1, 0, 0, 0], list("aaabbb")) == wilson(1, 2)
+    assert wilson_of_groups([1, 1, 0, 0], list("aabb")) == wilson_of_groups([1, 0], list("ab")) == wilson(1, 2)
+    assert wilson_of_groups([True, False, True]) == wilson(2, 3)
+    assert wilson_of_groups([]) == (0.0, 1.0)
 
 
 def test_retention_is_relative_to_full_on_the_same_cases() -> None:
