@@ -8,11 +8,12 @@ DEMO_STEPS ?= 4
 # Threads of torch that wait must sleep: spinning, they slow each other tenfold on a busy machine.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help demo test lint wheel-check setup clean
+.PHONY: help demo test test-ray lint wheel-check setup clean
 
 help:
 	@echo "make demo         set up and run one episode with the embedded model, headless"
 	@echo "make test         set up and run all tests"
+	@echo "make test-ray     set up with Ray too and run the tests of batches on a Ray cluster"
 	@echo "make lint         ruff and mypy"
 	@echo "make wheel-check  build the wheel and run a task from it, outside the checkout"
 	@echo "make setup        set up only, with everything for development"
@@ -25,6 +26,10 @@ demo:
 test:
 	@$(PYTHON) scripts/setup.py --extra test
 	$(BIN)/python scripts/run_tests.py
+
+test-ray:
+	@$(PYTHON) scripts/setup.py --extra test --extra ray
+	$(BIN)/python -m pytest tests/evaluation/batch/test_ray_backend.py
 
 lint:
 	@$(PYTHON) scripts/setup.py --extra dev --no-browser --no-weights

@@ -99,6 +99,10 @@ class InfraError(ConfKVError):
     """The environment failed, not the agent: browser crash, site down, deadline passed."""
 
 
+class WorkerLostError(InfraError):
+    """A worker of a batch is gone with the episode that it played: its process or its machine ended."""
+
+
 class AgentError(ConfKVError):
     """An agent cannot go on: the element it wants is not there, its model gives no usable answer."""
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from confkv_agents import __version__
 from confkv_agents.engine.named import named_model
 from confkv_agents.errors import ConfigError, ConfKVError
 from confkv_agents.evaluation import preparing
 from confkv_agents.evaluation.agents import Agent, AgentFile, open_agent
+from confkv_agents.evaluation.batch.backends import Backend, LocalBackend, Station
 from confkv_agents.evaluation.batch.callbacks import BatchCallback, BatchInfo, tell
+from confkv_agents.evaluation.batch.identity import identity_of
 from confkv_agents.evaluation.batch.options import NO_POLICY, BatchOptions, Unit, batch_tasks
 from confkv_agents.evaluation.batch.results import Results
 from confkv_agents.evaluation.batch.store import BatchStore
-from confkv_agents.evaluation.batch.workers import Station, play_units
-from confkv_agents.evaluation.files import sha256_of
+from confkv_agents.evaluation.batch.workers import play_units
 from confkv_agents.evaluation.means import load_judges, make_means, surroundings_of
 from confkv_agents.evaluation.records import require_writable
 from confkv_agents.evaluation.report import write_episode_report
@@ -32,9 +31,6 @@ if TYPE_CHECKING:
     from confkv_agents.web.surroundings import Surroundings
     from confkv_agents.web.tasks import Task
 
-_PACKAGE = Path(preparing.__file__).parents[1]
-_SAMPLE = 65536
-
 
 @dataclass
 class _Batch:
@@ -44,8 +40,8 @@ class _Batch:
     agent_file: AgentFile
     tasks: list[Task]
     configs: dict[str, CacheConfig | None]
-    left_out: list[str] = field(default_factory=list)
-    means: Means | None = None
+    left_out: list[str]
+    means: Means
     models: dict[str, Any] = field(default_factory=dict)
 
     def make_models(self) -> None:
@@ -101,13 +97,14 @@ def run_batch(
     observation = preparing.observation_config(options, batch.tasks, batch.model, batch.agent_file)
     store = BatchStore(
         user_path(options.out),
-        identity=_identity(batch, observation),
+        identity=identity_of(options, batch.agent_file, observation),
         policies=batch.configs,
         configure=lambda label: _configuration(batch, observation, label),
         details={
             "remarks": preparing.remarks_of(options, batch.agent_file),
             "headed": options.headed,
             "workers": options.workers,
+            "backend": options.backend,
             "left_out": batch.left_out,
         },
         files=preparing.files_of(batch.agent_file, batch.tasks, options),
@@ -126,35 +123,54 @@ def run_batch(
             remarks=[*preparing.remarks_of(options, batch.agent_file), *batch.left_out],
             workers=min(options.workers, max(1, len(missing))),
         )
-        if missing and not loaded:
-            _load(batch, console)
-        if missing and batch.means is not None:
-            load_judges(batch.means, batch.tasks, options)
-
-        def open_station() -> Station:
-            from confkv_agents.evaluation.batch.station import BrowserStation
-
-            sites = preparing.wanted_sites(batch.tasks, options.sites)
-            return BrowserStation(
-                sites,
-                observation,
-                batch.agent,
-                headless=not options.headed,
-                allow_hosts=options.allow_hosts,
-                means=batch.means,
-            )
-
         return conduct(
-            units, missing, store, open_station, info, told, workers=options.workers, attempts=options.attempts,
+            units, missing, store, lambda: _backend(batch, observation, console, loaded), info, told,
+            workers=options.workers, attempts=options.attempts,
             limits={"max_steps": options.max_steps, "timeout": options.timeout},
         )  # fmt: skip
+
+
+def _backend(batch: _Batch, observation: Any, console: BatchConsole | None, loaded: bool) -> Backend:
+    """What plays the episodes; where that is this process, the weights are loaded now."""
+    options = batch.options
+    if options.backend == "ray":
+        from confkv_agents.evaluation.batch.ray_backend import RayBackend
+        from confkv_agents.evaluation.batch.remote_station import RemoteStation
+
+        sent = RemoteStation.of(options, batch.agent_file, batch.tasks, batch.configs, observation, batch.means)
+        waiting: AbstractContextManager[None] = nullcontext() if console is None else console.waiting("reaching Ray")
+        with waiting:
+            return RayBackend(
+                sent,
+                workers=options.workers,
+                address=options.ray_address,
+                cpus=options.ray_cpus,
+                gpus=options.ray_gpus,
+            )
+    if not loaded:
+        _load(batch, console)
+    load_judges(batch.means, batch.tasks, options)
+
+    def open_station() -> Station:
+        from confkv_agents.evaluation.batch.station import BrowserStation
+
+        return BrowserStation(
+            preparing.wanted_sites(batch.tasks, options.sites),
+            observation,
+            batch.agent,
+            headless=not options.headed,
+            allow_hosts=options.allow_hosts,
+            means=batch.means,
+        )
+
+    return LocalBackend(open_station)
 
 
 def conduct(
     units: Sequence[Unit],
     missing: Sequence[Unit],
     store: BatchStore,
-    open_station: Any,
+    open_backend: Callable[[], Backend],
     info: BatchInfo,
     callbacks: Sequence[BatchCallback],
     **how: Any,
@@ -165,17 +181,19 @@ def conduct(
         units: All that is asked for.
         missing: What of it has no verdict yet.
         store: The set, its folder taken.
-        open_station: See `play_units`.
+        open_backend: Makes what plays; called only if something is missing, before anything is told.
         info: What to tell at the beginning.
         callbacks: Whom to tell.
         how: More arguments of `play_units`.
     """
     from confkv_agents.evaluation.batch.report import write_batch_report
 
+    backend = open_backend() if missing else None
     store.plan(units)
     tell(callbacks, "on_start", info)
     try:
-        play_units(missing, store, open_station, callbacks=[_Pages(), *callbacks], **how)
+        if backend is not None:
+            play_units(missing, store, backend, callbacks=[_Pages(), *callbacks], **how)
     except BaseException as error:
         store.finish("failed" if isinstance(error, Exception) else "interrupted")
         tell(callbacks, "on_end", write_batch_report(store.directory))
@@ -211,7 +229,7 @@ def _check(options: BatchOptions) -> _Batch:
     means = make_means(options)
     tasks, left_out = _playable(batch_tasks(options), agent_file, options, surroundings_of(options, means))
     options = preparing.with_sites_of(options, tasks)
-    if options.workers > 1 and options.sites:
+    if options.workers > 1 and any("://" in place for place in options.sites.values()):
         raise ConfigError(
             f"--site with {options.workers} workers: episodes at the same time would reset each other's site; "
             "pass --workers 1"
@@ -225,13 +243,15 @@ def _check(options: BatchOptions) -> _Batch:
 
         configs = dict(parse_policies(options.policies, options.budget))
         named_model(options.model)
-    preparing.check_display(options.headed)
+    if options.backend == "local":
+        preparing.check_display(options.headed)
     batch = _Batch(options, agent_file, tasks, configs, left_out, means)
     batch.make_models()
 
-    from confkv_agents.web.chromium import find_chromium
+    if options.backend == "local":
+        from confkv_agents.web.chromium import find_chromium
 
-    find_chromium(headless=not options.headed)
+        find_chromium(headless=not options.headed)
     return batch
 
 
@@ -273,38 +293,6 @@ def _configuration(batch: _Batch, observation: Any, label: str) -> dict[str, Any
         names = [pair.partition("=")[0] for pair in label.split(":")[1:]]
         found["settings"] = {name: getattr(config, name) for name in names}
     return found
-
-
-def _identity(batch: _Batch, observation: Any) -> dict[str, Any]:
-    """Everything that decides the results besides task, seed and policy, versions of the code included."""
-    options, agent_file = batch.options, batch.agent_file
-    found = preparing.configuration_of(options, agent_file, observation, None, options.budget)
-    del found["policy"]
-    parts = ["web", "evaluation/episode.py", *(["cache", "engine"] if agent_file.needs_model else [])]
-    files = preparing.files_of(agent_file, [], options)
-    return {
-        **found,
-        "model_files": _model_files(options.model) if agent_file.needs_model else None,
-        "sites": dict(options.sites),
-        "agent_sha256": {name: sha256_of(path)[:16] for name, path in files.items()},
-        "version": __version__,
-        "sources": {part: sha256_of(_PACKAGE / part)[:16] for part in parts},
-    }
-
-
-def _model_files(name: str) -> str | None:
-    """Hexadecimal digits that tell models in a folder apart: sizes, and a sample of every file; None of a hub id."""
-    folder = named_model(name) or user_path(name)
-    if not folder.is_dir():
-        return None
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        size = path.stat().st_size
-        with path.open("rb") as stream:
-            head = stream.read(_SAMPLE)
-            stream.seek(max(0, size - _SAMPLE))
-            digest.update(f"{path.name} {size}".encode() + head + stream.read(_SAMPLE))
-    return digest.hexdigest()[:16]
 
 
 def _facts(batch: _Batch, store: BatchStore, units: Sequence[Unit]) -> list[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """The loop of a batch: threads that play episodes, and one thread that hears of it.
 
-Each worker has a station of its own: a browser, sites, and an agent per policy. What it tells goes over a queue to the
-thread that called, so that callbacks are never called twice at a time, and Ctrl-C comes through.
+Each thread has a worker of its own, in this process or elsewhere, see `backends`. What it tells goes over a queue to
+the thread that called, so that callbacks are never called twice at a time, and Ctrl-C comes through. An episode whose
+worker is lost counts as failed by the environment, and the thread goes on with another worker.
 """
 
 from __future__ import annotations
@@ -12,36 +13,24 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from confkv_agents.errors import WorkerLostError
+from confkv_agents.evaluation.batch.backends import Backend, Worker
 from confkv_agents.evaluation.batch.callbacks import BatchCallback, tell
 from confkv_agents.evaluation.batch.options import Unit
-from confkv_agents.evaluation.episode import Environment, run_episode
+from confkv_agents.evaluation.records import EpisodeResult
 
 if TYPE_CHECKING:
-    from confkv_agents.evaluation.agents import Agent
     from confkv_agents.evaluation.batch.store import BatchStore
-    from confkv_agents.evaluation.records import EpisodeRecorder
+    from confkv_agents.evaluation.records import EpisodeRecorder, StepRecord
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 20.0
 _TICK_S = 0.5
-
-
-class Station(Protocol):
-    """What one worker plays with; used by one thread, but for `close`."""
-
-    @property
-    def env(self) -> Environment:
-        """The environment, for one episode after the other."""
-
-    def agent(self, policy: str) -> Agent:
-        """The agent that plays under a policy."""
-
-    def close(self) -> None:
-        """End it, also from another thread while an episode runs; a second time does nothing."""
+_LOST_IN_A_ROW = 3
 
 
 class _StoppedError(BaseException):
@@ -55,7 +44,7 @@ class _Crew:
         self,
         units: Sequence[Unit],
         store: BatchStore,
-        open_station: Callable[[], Station],
+        backend: Backend,
         attempts: int,
         limits: Mapping[str, Any],
     ) -> None:
@@ -64,35 +53,56 @@ class _Crew:
         self._playing = 0
         self._change = threading.Condition()
         self._stopped = False
-        self._stations: list[Station] = []
-        self._store, self._open_station = store, open_station
+        self._workers: list[Worker] = []
+        self._store, self._backend = store, backend
         self._attempts, self._limits = attempts, dict(limits)
 
     def work(self) -> None:
         """Play until nothing is left: what a worker's thread runs."""
         error: BaseException | None = None
         try:
-            with contextlib.closing(self._open_station()) as station:
-                with self._change:
-                    self._stations.append(station)
-                while (job := self._next()) is not None:
-                    self._play(station, *job)
+            while self._use_worker():
+                pass
         except _StoppedError:
             pass
         except BaseException as caught:  # noqa: BLE001 - handed to the thread that called
             error = caught
         self.events.put(("left", (error,)))
 
+    def _use_worker(self) -> bool:
+        """Play with one worker until it is lost (True), or nothing is left (False)."""
+        with contextlib.closing(self._open()) as worker:
+            with self._change:
+                self._workers.append(worker)
+            try:
+                while (job := self._next()) is not None:
+                    if not self._play(worker, *job):
+                        return True
+                return False
+            finally:
+                with self._change:
+                    self._workers.remove(worker)
+
+    def _open(self) -> Worker:
+        for failures in range(1, _LOST_IN_A_ROW + 1):
+            try:
+                return self._backend.open_worker(self._check_wanted)
+            except WorkerLostError:
+                if failures == _LOST_IN_A_ROW:
+                    raise
+                _log.warning("a worker was lost while it started; the next one is tried", exc_info=True)
+        raise AssertionError("the loop returns or raises")
+
     def stop(self) -> None:
         """Let no episode go on; those that run get no result."""
         with self._change:
             self._stopped = True
             self._todo.clear()
-            stations = list(self._stations)
+            workers = list(self._workers)
             self._change.notify_all()
-        for station in stations:
+        for worker in workers:
             with contextlib.suppress(Exception):  # it is on its way out
-                station.close()
+                worker.close()
 
     def _next(self) -> tuple[Unit, int] | None:
         """The next episode; waits while one that runs may have to be tried again."""
@@ -105,22 +115,24 @@ class _Crew:
             self._playing += 1
             return self._todo.popleft()
 
-    def _play(self, station: Station, unit: Unit, attempt: int) -> None:
-        again = False
+    def _play(self, worker: Worker, unit: Unit, attempt: int) -> bool:
+        """Play one episode; False if the worker is lost."""
+        again, lost, began = False, False, time.monotonic()
+        steps: list[StepRecord] = []
+
+        def on_step(step: StepRecord) -> None:
+            steps.append(step)
+            self.events.put(("on_step", (unit, step)))
+
         try:
             self.events.put(("on_episode_start", (unit, attempt)))
-            agent = station.agent(unit.policy)
             record = self._store.episode(unit, self._check)
-            result = run_episode(
-                station.env,
-                agent,
-                unit.task,
-                record,
-                seed=unit.seed,
-                on_step=lambda step: self.events.put(("on_step", (unit, step))),
-                on_phase=lambda _index, _phase: self._check(),
-                **self._limits,
-            )
+            try:
+                result = worker.play(unit, record, on_step=on_step, check=self._check, **self._limits)
+            except WorkerLostError as error:
+                lost = True
+                result = _lost(unit, str(error), steps, time.monotonic() - began)
+                self._close_lost(record, result)
             again = result.success is None and attempt < self._attempts
             self.events.put(("on_episode_end", (unit, self._row(unit, record, asdict(result), attempt), not again)))
         finally:
@@ -129,6 +141,21 @@ class _Crew:
                 if again:
                     self._todo.append((unit, attempt + 1))
                 self._change.notify_all()
+        return not lost
+
+    def _close_lost(self, record: EpisodeRecorder, result: EpisodeResult) -> None:
+        """Keep that a worker was lost, unless it is gone because the batch is being stopped."""
+        try:
+            record.finish(result)
+        except _StoppedError:
+            record.abandon("interrupted")
+            raise
+
+    def _check_wanted(self) -> None:
+        """Raise where a worker that is only starting would find nothing to do."""
+        with self._change:
+            if self._stopped or not (self._todo or self._playing):
+                raise _StoppedError
 
     def _check(self) -> None:
         if self._stopped:
@@ -139,10 +166,26 @@ class _Crew:
         return {"policy": unit.policy, "directory": str(record.directory), **result, "attempts": attempt}
 
 
+def _lost(unit: Unit, error: str, steps: Sequence[StepRecord], seconds: float) -> EpisodeResult:
+    """The result of an episode whose worker is gone: like any failure of the environment, as far as it is known."""
+    return EpisodeResult(
+        task=unit.task.key,
+        seed=unit.seed,
+        success=None,
+        stop_reason="infra_error",
+        error=error,
+        steps=len(steps),
+        seconds={
+            **{part: sum(step.seconds.get(part, 0.0) for step in steps) for part in ("model", "environment")},
+            "total": seconds,
+        },
+    )
+
+
 def play_units(
     units: Sequence[Unit],
     store: BatchStore,
-    open_station: Callable[[], Station],
+    backend: Backend,
     *,
     workers: int = 1,
     attempts: int = 3,
@@ -154,17 +197,17 @@ def play_units(
     Args:
         units: What to play, in order.
         store: Where records go; it was told the plan.
-        open_station: Makes what one worker plays with; called in the worker's thread.
+        backend: Makes workers; closed at the end.
         workers: Episodes at the same time.
         attempts: How often an episode that the environment failed is tried.
         limits: `max_steps` and `timeout` of each episode.
         callbacks: Whom to tell.
 
     Raises:
-        BaseException: What a station or a record could not do, or what stopped the calling thread. Episodes that ran
+        BaseException: What a worker or a record could not do, or what stopped the calling thread. Episodes that ran
             then have no result.
     """
-    crew = _Crew(units, store, open_station, attempts, limits or {})
+    crew = _Crew(units, store, backend, attempts, limits or {})
     threads = [
         threading.Thread(target=crew.work, name=f"confkv-eval-{number}", daemon=True)
         for number in range(1, min(workers, len(units)) + 1)
@@ -190,5 +233,7 @@ def play_units(
             if thread.ident is not None:
                 thread.join(max(0.0, deadline - time.monotonic()))
         raise
+    finally:
+        backend.close()
     if failure is not None:
         raise failure

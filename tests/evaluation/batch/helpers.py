@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from confkv_agents.cache import CacheConfig
+from confkv_agents.evaluation.batch.backends import Backend, LocalBackend
 from confkv_agents.evaluation.batch.callbacks import BatchCallback, BatchInfo
 from confkv_agents.evaluation.batch.options import Unit
 from confkv_agents.evaluation.batch.results import Results
@@ -61,6 +62,7 @@ def batch(
     station: Callable[[], Any] = FakeStation,
     callbacks: Sequence[BatchCallback] = (),
     asked: Sequence[Unit] | None = None,
+    backend: Backend | None = None,
     **how: Any,
 ) -> Results:
     """Play what the set in this folder lacks, as `run_batch` does."""
@@ -75,7 +77,7 @@ def batch(
             rows=[before[unit.key] for unit in asked if unit.key in before],
             configuration=store.identity,
         )
-        return conduct(asked, missing, store, station, info, callbacks, **how)
+        return conduct(asked, missing, store, lambda: backend or LocalBackend(station), info, callbacks, **how)
 
 
 def failing_env() -> FakeEnv:
