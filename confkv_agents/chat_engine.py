@@ -15,6 +15,7 @@ from confkv_agents.chat_fields import shown
 from confkv_agents.chat_options import as_cache_config, template_vars
 from confkv_agents.chat_tools import tool_use
 from confkv_agents.engine.named import NAMES
+from confkv_agents.engine.placement import check_device_map
 from confkv_agents.errors import ConfigError
 from confkv_agents.messages import ImageAccess, has_pictures, to_turns
 
@@ -32,6 +33,7 @@ class EngineAccess:
         revision: str | None
         dtype: str
         device_map: Any
+        offload_folder: str | None
         engine: Any
         chat_template_kwargs: dict[str, Any]
         reasoning: bool | None
@@ -44,6 +46,7 @@ class EngineAccess:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         check_engine(kwargs.get("engine"))
         as_cache_config(kwargs.get("kv"))
+        check_device_map(kwargs.get("device_map"), kwargs.get("offload_folder"))
         if kwargs.get("revision") is not None and kwargs.get("engine") is None:
             check_revision(*(kwargs.get(key) for key in ("model", "model_name", "model_id")))
         super().__init__(*args, **kwargs)
@@ -98,7 +101,13 @@ class EngineAccess:
             return check_engine(self.engine)
         from confkv_agents.engine.registry import get_engine
 
-        return get_engine(self.model, revision=self.revision, dtype=self.dtype, device_map=self.device_map)
+        return get_engine(
+            self.model,
+            revision=self.revision,
+            dtype=self.dtype,
+            device_map=self.device_map,
+            offload_folder=self.offload_folder,
+        )
 
 
 def check_engine(engine: Any) -> Any:

@@ -36,6 +36,8 @@ class ChatFields(BaseModel):
     """Number format of the weights: "auto" or a torch type's name such as "float32"."""
     device_map: Any = None
     """Where the weights go, as transformers takes it; `None` is the first CUDA device, else the CPU."""
+    offload_folder: str | None = None
+    """Where weights that `device_map` puts on disk may be written."""
 
     policy: str = "confkv"
     """Cache policy: "full", "window", "h2o" or "confkv"."""

@@ -18,6 +18,7 @@ from transformers.utils import logging as transformers_logging
 
 from confkv_agents.engine.eyes import register
 from confkv_agents.engine.named import named_model
+from confkv_agents.engine.placement import check_device_map, computes_on_cpu
 from confkv_agents.engine.processors import load_processor
 from confkv_agents.errors import ConfigError, ModelError, ModelNotFoundError, UnsupportedModelError
 
@@ -61,8 +62,12 @@ class LoadedModel:
 
     @property
     def device(self) -> torch.device:
-        """Where inputs must be."""
-        return self.model.get_input_embeddings().weight.device
+        """Where inputs must be: where the embedding computes, also if its weights lie elsewhere meanwhile."""
+        embedding = self.model.get_input_embeddings()
+        device = embedding.weight.device
+        if device.type == "meta":  # on disk until it is used
+            device = torch.device(embedding._hf_hook.execution_device)
+        return device
 
     @property
     def dtype(self) -> torch.dtype:
@@ -95,7 +100,14 @@ class LoadedModel:
         return int(2 * config.num_hidden_layers * heads * head_dim * self.dtype.itemsize)
 
 
-def load_model(name: str, *, revision: str | None = None, dtype: str = "auto", device_map: Any = None) -> LoadedModel:
+def load_model(
+    name: str,
+    *,
+    revision: str | None = None,
+    dtype: str = "auto",
+    device_map: Any = None,
+    offload_folder: str | Path | None = None,
+) -> LoadedModel:
     """Load a causal or image-text-to-text model.
 
     Args:
@@ -105,12 +117,15 @@ def load_model(name: str, *, revision: str | None = None, dtype: str = "auto", d
             it is bfloat16 where the processor computes it natively and the checkpoint uses a 16-bit type,
             else float32.
         device_map: As transformers takes it; `None` is the first CUDA device, else the CPU.
+        offload_folder: Where weights that the map puts on disk may be written.
 
     Raises:
+        ConfigError: The device map cannot be meant, does not fit the model, or splits a layer.
         WeightsMissingError: The weights of a model with a name were not fetched.
         ModelNotFoundError: Nothing usable lies there.
         UnsupportedModelError: The model is of a family or kind that cannot be used.
     """
+    check_device_map(device_map, offload_folder)
     source = _source(name)
     options: dict[str, Any] = {"trust_remote_code": False}
     if revision is not None:
@@ -135,10 +150,14 @@ def load_model(name: str, *, revision: str | None = None, dtype: str = "auto", d
             transformers.AutoTokenizer.from_pretrained(source, **options) if processor is None else processor.tokenizer
         )
         with _quietly():
+            if offload_folder is not None:
+                options["offload_folder"] = str(Path(offload_folder).expanduser())
             model = auto.from_pretrained(source, config=config, dtype=chosen, device_map=device_map, **options)
     except ImportError as error:
         raise ModelError(f"model {name!r} needs a package that is not installed: {_line(error)}") from error
     except (OSError, ValueError) as error:
+        if "device_map" in str(error) or "offload_folder" in str(error):
+            raise ConfigError(f"model {name!r} cannot be placed by this device_map: {_line(error)}") from error
         raise ModelNotFoundError(
             f"model {name!r} lacks weights or tokenizer files, or they cannot be fetched now: {_line(error)}"
         ) from error
@@ -324,7 +343,7 @@ def _dtype(dtype: str, config: Any, device_map: Any) -> torch.dtype:
             raise ConfigError(f"dtype must be 'auto' or a floating-point torch type such as 'float32', got {dtype!r}")
         return chosen
     own = getattr(config, "dtype", None) or getattr(config.get_text_config(), "dtype", None) or torch.float32
-    if str(device_map) not in ("cpu", "{'': 'cpu'}"):
+    if not computes_on_cpu(device_map):
         return own
     return torch.bfloat16 if own in (torch.bfloat16, torch.float16) and native_bfloat16() else torch.float32
 

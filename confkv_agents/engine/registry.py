@@ -10,13 +10,21 @@ from typing import Any
 from confkv_agents.engine.engine import Engine
 from confkv_agents.engine.loading import load_model
 from confkv_agents.engine.named import NAMES
+from confkv_agents.engine.placement import canonical
 
 _ENGINES: dict[tuple[str, ...], Engine] = {}
 _LOCK = threading.Lock()
 _EXIT_SECONDS = 10.0  # at the end of the process; a download must not hold it
 
 
-def get_engine(model: str, *, revision: str | None = None, dtype: str = "auto", device_map: Any = None) -> Engine:
+def get_engine(
+    model: str,
+    *,
+    revision: str | None = None,
+    dtype: str = "auto",
+    device_map: Any = None,
+    offload_folder: str | Path | None = None,
+) -> Engine:
     """The engine for a model; made at the first call, loaded at its first request.
 
     Args:
@@ -24,13 +32,17 @@ def get_engine(model: str, *, revision: str | None = None, dtype: str = "auto", 
         revision: Branch, tag or commit on the hub.
         dtype: "auto" or a torch type's name.
         device_map: As transformers takes it; `None` is the first CUDA device, else the CPU.
+        offload_folder: Where weights that the map puts on disk may be written.
     """
-    key = (_identity(model), str(revision), dtype.removeprefix("torch."), repr(device_map))
+    placed = canonical(device_map), str(offload_folder)
+    key = (_identity(model), str(revision), dtype.removeprefix("torch."), *placed)
     with _LOCK:
         engine = _ENGINES.get(key)
         if engine is None or engine.closed:
             engine = Engine(
-                lambda: load_model(model, revision=revision, dtype=dtype, device_map=device_map),
+                lambda: load_model(
+                    model, revision=revision, dtype=dtype, device_map=device_map, offload_folder=offload_folder
+                ),
                 model,
                 on_close=_forget,
             )

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from confkv_agents.engine.placement import check_device_map, parse_device_map
 from confkv_agents.errors import ConfigError
 from confkv_agents.paths import user_path
 
@@ -35,6 +36,9 @@ class PlayOptions:
         pictures: What a model that takes pictures is shown; see the agent.
         page_tokens: Tokens that a page's text may have; None shares the model's context among the steps.
         trace: Keep what the cache did at each step, a file per episode.
+        device_map: Where the model's weights go: a strategy, a device, or modules with devices (as JSON, or a mapping);
+            None is the first CUDA device, else the CPU.
+        offload_folder: Where weights that the map puts on disk may be written.
     """
 
     agent: str = "react"
@@ -54,6 +58,8 @@ class PlayOptions:
     pictures: str = "auto"
     page_tokens: int | None = None
     trace: bool = False
+    device_map: str | Mapping[str, str | int] | None = None
+    offload_folder: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot be meant."""
@@ -68,3 +74,4 @@ class PlayOptions:
                 raise ConfigError(f"the name of the {name} is empty; leave it out, or give a model")
         for path in (self.model, self.out):
             user_path(path)
+        check_device_map(parse_device_map(self.device_map), self.offload_folder)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from confkv_agents import plugins
+from confkv_agents.engine.placement import parse_device_map
 from confkv_agents.errors import ConfigError, ConfKVError, ModelError, TaskError
 from confkv_agents.evaluation.agents import Agent, AgentFile, load_agent
 from confkv_agents.evaluation.episode import DEFAULT_MAX_STEPS
@@ -116,6 +117,8 @@ def make_model(options: PlayOptions, cache: Any, seed: int | None = None) -> Any
         temperature=0.0,
         seed=seed or 0,
         trace="cache" if options.trace else True,
+        device_map=parse_device_map(options.device_map),
+        offload_folder=options.offload_folder,
     )
 
 
@@ -193,7 +196,9 @@ def configuration_of(
         budget: Slots a layer may hold.
     """
     uses = agent_file.needs_model
+    placed = {"device_map": parse_device_map(options.device_map)} if uses and options.device_map is not None else {}
     return {
+        **placed,
         "agent": agent_file.name,
         "model": options.model if uses else None,
         "policy": policy if uses else None,

@@ -21,6 +21,11 @@ JUDGE_HELP = (
 )
 VISUAL_JUDGE_HELP = "Model that answers questions about pictures where a task asks for it; named as for --judge."
 ALLOW_HELP = "Host beside the sites that pages and checks may load from, such as images.pexels.com; may be repeated."
+DEVICE_MAP_HELP = (
+    "Where the model's weights go: auto, balanced, a device such as cuda:1, or JSON such as "
+    '\'{"model.embed_tokens": "cpu", "model.layers": "disk", ...}\'. Default: the first CUDA device, else the CPU.'
+)
+OFFLOAD_HELP = "Folder for weights that --device-map puts on disk."
 TOKEN_HELP = "Token of the administration of a Magento shop given by --site. Default: CONFKV_SHOP_TOKEN."
 DIALECT_HELP = "How task files are read and judged: vwa, webarena, browsergym or browsergym-webarena."
 

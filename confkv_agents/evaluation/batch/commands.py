@@ -10,8 +10,10 @@ import typer
 from confkv_agents.errors import ConfigError
 from confkv_agents.evaluation.task_commands import (
     ALLOW_HELP,
+    DEVICE_MAP_HELP,
     DIALECT_HELP,
     JUDGE_HELP,
+    OFFLOAD_HELP,
     SITES_FILE_HELP,
     TOKEN_HELP,
     VISUAL_JUDGE_HELP,
@@ -40,6 +42,8 @@ def evaluate(
     model: Annotated[
         str | None, typer.Option(help="Model: embedded, a local folder, or a hub id. Default: embedded.")
     ] = None,
+    device_map: Annotated[str | None, typer.Option(help=DEVICE_MAP_HELP)] = None,
+    offload_folder: Annotated[str | None, typer.Option(help=OFFLOAD_HELP)] = None,
     workers: Annotated[
         int | None, typer.Option(help="Episodes at the same time, each with a browser of its own. Default: 1.")
     ] = None,
@@ -102,6 +106,8 @@ def evaluate(
         "seeds": None if seeds is None else _seeds(seeds),
         "agent": agent,
         "model": model,
+        "device_map": device_map,
+        "offload_folder": offload_folder,
         "workers": workers,
         "out": out,
         "max_steps": max_steps,

@@ -154,7 +154,8 @@ def _suite_value(path: Path, key: str, value: Any) -> Any:
         return Path(str(value))
     kinds: dict[str, tuple[type, ...]] = {
         **dict.fromkeys(("agent", "model", "dialect", "pictures", "judge", "visual_judge", "shop_token"), (str,)),
-        **dict.fromkeys(("backend", "ray_address"), (str,)),
+        **dict.fromkeys(("backend", "ray_address", "offload_folder"), (str,)),
+        "device_map": (str, dict),
         **dict.fromkeys(("headed", "trace", "skip_unsupported"), (bool,)),
         **dict.fromkeys(("budget", "max_steps", "max_tokens", "page_tokens", "workers", "attempts"), (int,)),
         **dict.fromkeys(("timeout", "ray_cpus", "ray_gpus"), (int, float)),

@@ -35,7 +35,7 @@ def test_tasks_are_named_by_pattern_folder_path_or_name(tmp_path: Path, monkeypa
     assert keys("own.json", "*.json", str(tmp_path)) == ["own"]
     assert keys("shop/read_sku", "tasks/shop/read_sk*.json") == ["read_sku"]
     assert len(keys("tasks/**/*.json")) > 40
-    assert keys("cross") == ["office_order", "same_colour", "sku_comment"]
+    assert {"office_order", "same_colour", "sku_comment"} < set(keys("cross"))
     with pytest.raises(TaskError, match="fits no file"):
         keys("nowhere/*.json")
     with pytest.raises(PluginError, match="no task"):
