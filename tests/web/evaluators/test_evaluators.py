@@ -10,7 +10,7 @@ import pytest
 
 from confkv_agents.errors import InfraError, TaskError
 from confkv_agents.web.env import WebEnv
-from confkv_agents.web.evaluators import Check, EvaluationInput, evaluate, succeeded
+from confkv_agents.web.evaluators import Check, EvaluationInput, Means, Verdict, evaluate, succeeded
 from confkv_agents.web.evaluators.calls import CallError, PageArgument, parse_call
 from confkv_agents.web.evaluators.helpers import _HELPERS
 from confkv_agents.web.evaluators.signatures import SIGNATURES
@@ -116,6 +116,10 @@ def test_url_match_vwa(reference: str, note: str | None, url: str, vwa: bool) ->
         ("http://h/a?x=1", "http://h/a?x=2", False),
         ("http://h/a?x=1 |OR| http://h/b?x=2", "http://h/b?x=1", True),
         ("http://h/a", "http://other/a", False),
+        ("http://h/a", "https://h/a?z=1#end", True),  # scheme and fragment do not count
+        ("http://h/a?x=1", "http://h/a", False),
+        ("http://h/a?x=1&y=2", "http://h/a?y=2&x=1", True),
+        ("http://localhost:1/a", "http://127.0.0.1:1/a", True),
     ],
 )
 def test_url_match_webarena(reference: str, url: str, holds: bool) -> None:
@@ -275,6 +279,63 @@ def test_a_page_that_does_not_answer_is_an_infra_error(driver: Driver) -> None:
         driver.env.evaluate()
     assert driver.env.stop_reason == "infra_error"
     assert isinstance(driver.env, WebEnv)
+
+
+@pytest.mark.browser
+def test_a_condition_beside_a_must_include_is_never_looked_at(driver: Driver) -> None:
+    """Two public tasks (reddit 158 and 159) carry both; the first in the order of the rules counts."""
+    driver.pages.pages["/"] = PAGE
+    both = content("last", "document.title", must_exclude=["Shop"], must_include=["Shop"])
+    checks = judge_page(driver, both)
+    assert [(check.name, check.ok) for check in checks] == [("program_html[0].must_include[0]", True)]
+
+
+@pytest.mark.browser
+def test_preparations_run_first_and_their_errors_are_ignored(driver: Driver) -> None:
+    driver.pages.pages["/"] = PAGE
+    prepared = content("last", "document.title", exact_match="New") | {
+        "prep_actions": ["document.title = 'New'", "nowhere.click()", "document.title = 'Never'"]
+    }
+    assert succeeded(judge_page(driver, prepared, dialect="webarena"))
+
+
+@pytest.mark.browser
+def test_what_a_page_says_is_judged_after_everything_else(driver: Driver) -> None:
+    asked: list[tuple[str, str, str]] = []
+
+    class Judge:
+        def same_answer(self, question: str, reference: str, answer: str) -> Verdict:
+            asked.append((question, reference, answer))
+            return Verdict(True, "close enough")
+
+        def same_reason(self, task: str, reason: str, report: str) -> Verdict:
+            raise AssertionError
+
+    driver.env.means = Means(judge=Judge())
+    driver.pages.pages["/"] = PAGE
+    fuzzy = content("last", "document.querySelector('.t').textContent", fuzzy_match="Bag |OR| Sack")
+    checks = judge_page(driver, fuzzy)
+    assert succeeded(checks) and len(checks) == 2  # every alternative is wanted, as upstream has it
+    assert asked == [("", "Bag", "Red  Bag"), ("", "Sack", "Red  Bag")]
+    asked.clear()
+    assert not succeeded(judge_page(driver, fuzzy, content("last", "document.title", exact_match="Other")))
+    missing = content("last", "document.querySelector('.missing').textContent", fuzzy_match="Bag")
+    assert not succeeded(judge_page(driver, missing))
+    assert asked == []
+
+
+@pytest.mark.browser
+def test_the_role_of_a_member_is_read_from_its_row(driver: Driver) -> None:
+    row = (
+        "<tr><td data-label=Account><span class=gl-avatar-labeled-sublabel>@{}</span></td>"
+        "<td class=col-max-role>{}</td></tr>"
+    )
+    rows = row.format("ada", "<span>Owner</span>") + row.format("adam", "<button><span>Guest</span></button>")
+    driver.pages.pages["/"] = f"<table>{rows}</table>"
+    call = "func:gitlab_get_project_memeber_role(__page__, '{}')"
+    roles = {"ada": "Owner", "adam": "Guest", "eve": ""}
+    targets = [content("last", call.format(name), exact_match=role) for name, role in roles.items()]
+    assert [check.got for check in judge_page(driver, *targets, dialect="webarena") if not check.ok] == []
 
 
 def forum_comment(author: str, level: int, minute: int, text: str, below: str = "") -> str:
