@@ -1,8 +1,10 @@
-"""Addresses of sites that run elsewhere: options, environment variables, a file, in this order of precedence.
+"""Sites of one's own or running elsewhere: options, environment variables, a file, in this order of precedence.
 
 `--site shopping=http://127.0.0.1:7770`, the variable CONFKV_SITE_SHOPPING, and a line `shopping = "http://..."` in a
 TOML file, which `--sites-file` or the variable CONFKV_SITES names, say the same. A site has the name of its folder
-(`shop`) or the one task files use (`shopping`); the two are one site.
+(`shop`) or the one task files use (`shopping`); the two are one site. In place of an address may stand the path of a
+site's folder (`--site mugs=./mugs`): it is started for the run; its placeholder is `__MUGS__`, or what its `site.toml`
+says.
 """
 
 from __future__ import annotations
@@ -54,8 +56,10 @@ def _of_options(pairs: Sequence[str]) -> dict[str, str]:
     sites = {}
     for pair in pairs:
         name, equals, url = pair.partition("=")
-        if not equals or not name.strip() or not _is_address(url.strip()):
-            raise ConfigError(f"--site {pair!r}: write name=url, such as shop=http://127.0.0.1:8000")
+        if not equals or not name.strip() or not (_is_address(url.strip()) or _is_site_folder(url.strip())):
+            raise ConfigError(
+                f"--site {pair!r}: write name=url, such as shop=http://127.0.0.1:8000, or name=folder with a site.py"
+            )
         sites[name.strip()] = url.strip()
     return sites
 
@@ -81,9 +85,15 @@ def _add(sites: dict[str, str], more: Mapping[str, str]) -> None:
 
 
 def _address(url: object, where: str) -> str:
-    if not isinstance(url, str) or not _is_address(url.strip()):
-        raise ConfigError(f"{where} is {url!r}; give an address, such as http://127.0.0.1:8000")
+    if not isinstance(url, str) or not (_is_address(url.strip()) or _is_site_folder(url.strip())):
+        raise ConfigError(
+            f"{where} is {url!r}; give an address, such as http://127.0.0.1:8000, or a folder with a site.py"
+        )
     return url.strip()
+
+
+def _is_site_folder(text: str) -> bool:
+    return "://" not in text and (user_path(text or ".") / "site.py").is_file()
 
 
 def _is_address(url: str) -> bool:

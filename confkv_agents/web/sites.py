@@ -276,22 +276,33 @@ class SiteSet:
 
     @classmethod
     def start(cls, names: Mapping[str, str | None] | list[str], seed: int = 0) -> SiteSet:
-        """Start installed sites by name; a mapping may give the URL of one that runs elsewhere.
+        """Start installed sites by name; a mapping may give the URL of one that runs elsewhere, or a site's folder.
 
         Raises:
-            SiteError: No installed site serves a name, or it does not start.
+            SiteError: No installed site serves a name, a folder's site has another name, or one does not start.
         """
         sites = cls()
         try:
             if isinstance(names, Mapping):
-                for name, url in names.items():
-                    if url is not None:
-                        sites._add(name, url)
+                for name, place in names.items():
+                    if place is not None:
+                        sites._add_from(name, place, seed)
             sites.add_installed([name for name in names if name not in sites], seed)
         except BaseException:
             sites.close()
             raise
         return sites
+
+    def _add_from(self, name: str, place: str, seed: int) -> None:
+        """Add a site that runs at an address, or start the one in a folder."""
+        if "://" in place:
+            self._add(name, place)
+            return
+        server = SiteServer(Path(place), seed)
+        if name not in server.info.names:
+            wanted = " or ".join(sorted(server.info.names))
+            raise SiteError(f"the site in {place} is called {wanted}, not {name!r}; give it under that name")
+        self._add(name, server, owned=True)
 
     def add_installed(self, names: Iterable[str], seed: int = 0) -> None:
         """Start installed sites and add them; `close` stops them.

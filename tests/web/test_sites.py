@@ -172,3 +172,19 @@ def test_folders_of_killed_processes_are_removed(monkeypatch: pytest.MonkeyPatch
     sites_module._remove_leftovers()
     assert not dead.exists()
     assert mine.exists()
+
+
+def test_a_site_may_be_given_as_a_folder_under_its_own_name(tmp_path):
+    folder = tmp_path / "mugs"
+    folder.mkdir()
+    (folder / "site.py").write_text(
+        "from starlette.applications import Starlette\n"
+        "from starlette.responses import PlainTextResponse\n"
+        "from starlette.routing import Route\n"
+        "def create_app(database, seed):\n"
+        "    return Starlette(routes=[Route('/__health__', lambda _: PlainTextResponse('ok'))])\n"
+    )
+    with SiteSet.start({"mugs": str(folder)}) as sites:
+        assert set(sites.placeholders) == {"__MUGS__"} and sites.health() == {"mugs": True}
+    with pytest.raises(SiteError, match=r"is called mugs, not 'cups'; give it under that name"):
+        SiteSet.start({"cups": str(folder)})
