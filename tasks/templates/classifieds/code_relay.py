@@ -1,0 +1,59 @@
+"""Read the reference of one of six wanted ads and quote it to a seller: it is needed many pages later."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._classifieds import changes, click, listings, sent, stop, write_to
+
+_TEXTS = ("My reference is R.", "Please quote R when you write.", "It is about the ad R.", "See the wanted ad R.")
+
+
+def draw(drawing: Drawing) -> Draft:
+    """An ad and another one, and a listing whose seller gets the reference."""
+    ads = drawing.rows("classifieds", "SELECT title, reference FROM wanted ORDER BY id")
+    ad, other = drawing.rng.sample(ads, 2)
+    row = drawing.choose(listings(drawing), "title")
+    text = drawing.rng.choice(_TEXTS)
+
+    def quoting(each: dict[str, str]) -> list[dict[str, object]]:
+        code = each["reference"]
+        return [
+            click("link", "Wanted"),
+            click("link", each["title"]),
+            *write_to(row, text.replace("R.", f"{code}.").replace("R ", f"{code} "), note=f"reference '{code}'"),
+            stop(),
+        ]
+
+    right = text.replace("R.", f"{ad['reference']}.").replace("R ", f"{ad['reference']} ")
+    return Draft(
+        values={"ad": ad["title"], "listing": row["title"], "text": text},
+        evaluation=changes(drawing, sent(row, right)),
+        oracle=quoting(ad),
+        near_miss=quoting(other),
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "(Read|Look up) the reference of the wanted ad '{ad}'. Then send the seller of '{listing}' the message "
+        "'{text}', with the reference in place of R.",
+        "Write '{text}' to the seller of '{listing}', where R is the code that the wanted ad '{ad}' (asks to "
+        "quote|says one should quote).",
+        "Among the wanted ads is '{ad}'. (Note|Remember) the code R it gives and send '{text}' to whoever offers "
+        "'{listing}'.",
+        "The seller of '{listing}' should get this message: '{text}' R is the reference (named|given) in the wanted ad "
+        "'{ad}'.",
+        "First open the wanted ad '{ad}' for its reference R, then (contact|write to) the seller of '{listing}' with "
+        "'{text}'.",
+    ),
+    held_out=(
+        "There is a code R in the ad '{ad}' on the page of wanted things. Tell the seller of '{listing}' exactly this, "
+        "with the code put in: '{text}'",
+        "'{text}' is my message for the person who sells '{listing}'; what R is, the wanted ad '{ad}' tells.",
+    ),
+    draw=draw,
+    tags=("long-memory",),
+)

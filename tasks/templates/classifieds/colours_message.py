@@ -1,0 +1,69 @@
+"""See the colours of two things in their photos and name both in a message to a third seller."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._classifieds import changes, different, listings, open_listing, others, sent, stop, write_to
+
+_TEXTS = (
+    "Do you have one in {} or {}?",
+    "I have {} and {} at home.",
+    "I would take {} or {}.",
+    "Does it go with {} and {}?",
+)
+
+
+def draw(drawing: Drawing) -> Draft:
+    """Two listings of hidden, unlike colours, a third of another colour, and a listing whose seller is written to."""
+    hidden = [row for row in listings(drawing) if row["colour_hidden"]]
+    first, second = drawing.sample(hidden, 2, "title")
+    rival = drawing.rng.choice(hidden)
+    different([first, second, rival], "colour")
+    goal = drawing.choose(others(drawing, first, second), "title")
+    if goal["id"] == rival["id"]:
+        raise Unfit("the message goes to the rival")
+    text = drawing.rng.choice(_TEXTS)
+
+    def telling(one: dict[str, object], two: dict[str, object]) -> list[dict[str, object]]:
+        words = text.format(one["colour"], two["colour"])
+        return [
+            *open_listing(one),
+            *open_listing(two, note=f"first {one['colour']}"),
+            *write_to(goal, words, note=f"second {two['colour']}"),
+            stop(),
+        ]
+
+    return Draft(
+        values={"a": first["title"], "b": second["title"], "goal": goal["title"], "text": text.format("A", "B")},
+        evaluation=changes(drawing, sent(goal, text.format(first["colour"], second["colour"]))),
+        oracle=telling(first, second),
+        near_miss=telling(first, rival),
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "(See|Find out) which colours '{a}' (A) and '{b}' (B) have in their photos. Then send the seller of '{goal}' "
+        "the message '{text}', with the colours for A and B.",
+        "Send '{text}' to the seller of '{goal}', where A is the colour of '{a}' and B (that|the colour) of '{b}'. "
+        "Only their photos tell.",
+        "Look at the photos of '{a}' and of '{b}': call the first colour A, the second B. (Write|Send) '{text}' to "
+        "whoever offers '{goal}'.",
+        "The seller of '{goal}' should get '{text}' as a message. For A (put in|write) the colour of '{a}', for B that "
+        "of '{b}'.",
+        "First '{a}', then '{b}': (note|remember) the colour of each, A and B, from the photos. Then contact the "
+        "seller of '{goal}' with '{text}'",
+    ),
+    held_out=(
+        "I have '{a}' and '{b}' in mind, whose colours the photos show. Put these for A and B into my message to the "
+        "owner of '{goal}': '{text}'",
+        "'{text}' is to be sent about '{goal}'. A stands for the colour one sees in '{a}', B for the one in '{b}'.",
+    ),
+    draw=draw,
+    reasoning="hard",
+    visual="medium",
+    tags=("long-memory",),
+)

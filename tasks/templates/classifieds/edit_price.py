@@ -1,0 +1,52 @@
+"""Change the price of one of one's own listings and leave the rest as it is."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._classifieds import changes, click, fill, listings, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """Two listings of the demo user and a new price for the first."""
+    own = listings(drawing, own=True)
+    row = drawing.choose(own, "title")
+    rival = drawing.rng.choice([each for each in own if each["id"] != row["id"]])
+    price = max(1, row["price"] // 100 + drawing.rng.choice((-7, -6, -5, -4, -3, 3, 4, 6, 8, 9)))
+    if price == row["price"] // 100:
+        price += 2
+
+    def changing(each: dict[str, object]) -> list[dict[str, object]]:
+        return [
+            click("link", "My listings"),
+            click("link", f"Edit {each['title']}"),
+            fill("Price in dollars", str(price)),
+            click("button", "Save changes"),
+            stop(),
+        ]
+
+    return Draft(
+        values={"listing": row["title"], "price": str(price)},
+        evaluation=changes(drawing, f"changed {row['title']}: {price}"),
+        oracle=changing(row),
+        near_miss=changing(rival),
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "(Change|Set) the price of my listing '{listing}' to ${price}; leave its description as it is.",
+        "My '{listing}' should cost ${price} from now on. (Change nothing but|Only change) the price.",
+        "(Edit|Go to) my listing '{listing}' and enter ${price} as the price, nothing else.",
+        "I want ${price} for my '{listing}'. Please (adjust|change) the listing's price, not its text.",
+        "Please put '{listing}', one of my listings, at ${price}. (The text stays the same.|Keep the text.)",
+    ),
+    held_out=(
+        "The price field of my '{listing}' is out of date: it is ${price} now. Touch no other field.",
+        "Let people have my '{listing}' for ${price}: update the price, and only that.",
+    ),
+    draw=draw,
+    reasoning="easy",
+)

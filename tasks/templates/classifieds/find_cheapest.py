@@ -1,0 +1,53 @@
+"""Find the cheapest thing of a kind in a region and say how to reach its seller."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._classifieds import answer, click, found_by, listings, search, select, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A kind with at least two listings in a region and a cheaper one, or at least another one, elsewhere."""
+    offered = listings(drawing)
+    firsts = []
+    for row in offered:
+        alike = [each for each in offered if (each["kind"], each["region"]) == (row["kind"], row["region"])]
+        if len(alike) > 1 and row["price"] == min(each["price"] for each in alike):
+            firsts.append(row | {"next": sorted(alike, key=lambda each: each["price"])[1]})
+    own = {row["kind"] for row in listings(drawing, own=True)}
+    row = drawing.choose([each for each in firsts if each["kind"] not in own], "title")
+    kind = row["kind"]
+    if found_by(drawing, kind) > sum(each["kind"] == kind for each in offered):
+        raise Unfit("a search for the kind finds something else too")
+    anywhere = min((each for each in offered if each["kind"] == kind), key=lambda each: each["price"])
+    rival = row["next"] if anywhere["email"] == row["email"] else anywhere
+    if rival["email"] == row["email"]:
+        raise Unfit("the same person offers the next one")
+    looking = [select("Place", row["region"]), search(kind), select("Sort by", "Lowest price first")]
+    wrong = looking if rival is row["next"] else [looking[1], looking[2]]
+    return Draft(
+        values={"kind": kind, "region": row["region"]},
+        evaluation=answer(row["email"]),
+        oracle=[*looking, click("link", row["title"]), stop(row["email"], note=f"email '{row['email']}'")],
+        near_miss=[*wrong, click("link", rival["title"]), stop(rival["email"])],
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "(Find|Look for) the listing of the '{kind}' with the lowest price in '{region}' and tell me the email address "
+        "of its seller.",
+        "Who sells the cheapest '{kind}' in '{region}'? (Answer with|Give me|I need) the email address.",
+        "(Search|Look) in '{region}' for what costs least under '{kind}'. Which email address does its seller have?",
+        "I want the lowest-priced '{kind}' that is offered in '{region}'. What is the seller's email address?",
+        "Of the listings for '{kind}' in '{region}', open the cheapest and (report|copy) the email address shown "
+        "there.",
+    ),
+    held_out=(
+        "Money is short: which seller in '{region}' asks least for a '{kind}'? Their email address is enough.",
+        "Tell me the email address I have to write to for the cheapest '{kind}' in '{region}'.",
+    ),
+    draw=draw,
+)

@@ -1,0 +1,56 @@
+"""Asked to save a listing that does not exist, beside one that is the same in another colour: nothing can be done."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._classifieds import COLOURS, changes, click, fail, listings, open_listing, search, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A listing whose title names a colour, asked for in another colour."""
+    saved = {row["listing_id"] for row in drawing.rows("classifieds", "SELECT * FROM favourite WHERE user_id = 1")}
+    offered = listings(drawing)
+    told = [row for row in offered if row["colour"] and not row["colour_hidden"] and row["id"] not in saved]
+    row = drawing.choose([each for each in told if f" {each['colour']} " in each["title"]], "title")
+    wrong = drawing.rng.choice([colour for colour in COLOURS if colour != row["colour"]])
+    title = row["title"].replace(f" {row['colour']} ", f" {wrong} ")
+    maker = row["title"].split(f" {row['colour']} ")[0].split()[-1]
+    for each in [*offered, *listings(drawing, own=True)]:
+        alike = each["kind"] == row["kind"] and each["colour"] == wrong
+        if each["title"] == title or (alike and maker in each["title"].split()):
+            raise Unfit("there is such a listing, or one that might be meant")
+    known = row["title"].replace(f" {row['colour']} ", " ")
+    return Draft(
+        values={"listing": title},
+        evaluation={
+            **changes(drawing),
+            "eval_types": ["string_match", "program_html"],
+            "reference_answers": {"fuzzy_match": "N/A"},
+            "string_note": f"There is no listing with the title '{title}'.",
+        },
+        oracle=[
+            search(title),
+            search(known, note="nothing found; without the colour"),
+            fail(f"there is no listing '{title}', only '{row['title']}'"),
+        ],
+        near_miss=[*open_listing(row), click("button", "Save listing"), stop("saved")],
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "(Save|Keep) the listing '{listing}' for me.",
+        "(Find|Look for|Open) '{listing}' and save the listing.",
+        "I like '{listing}'. (Put it among my saved listings|Save it, please).",
+        "The listing '{listing}' should be among my saved (ones|listings).",
+        "Please add '{listing}' to what I have saved.",
+    ),
+    held_out=(
+        "Somewhere on Kerbside is '{listing}'. Save it so that I find it again.",
+        "Press the button that saves a listing, on the page of '{listing}'.",
+    ),
+    draw=draw,
+)

@@ -1,0 +1,58 @@
+"""Read the phone number of one seller and pass it on to another: it is needed many pages later."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._classifieds import changes, click, different, listings, open_listing, sent, stop, write_to
+
+_TEXTS = ("Please call N.", "My friend has the number N.", "You can reach my partner on N.", "Ring N for me, please.")
+
+
+def draw(drawing: Drawing) -> Draft:
+    """Three listings by different people: whose number is read, who gets it, and whose number would be wrong."""
+    offered = listings(drawing)
+    first, second = drawing.sample(offered, 2, "title")
+    rival = drawing.rng.choice(offered)
+    different([first, second, rival], "email")
+    text = drawing.rng.choice(_TEXTS)
+
+    def relaying(row: dict[str, object]) -> list[dict[str, object]]:
+        right = text.replace("N", str(row["phone"]))
+        return [
+            *open_listing(row),
+            click("button", "Show phone number"),
+            *write_to(second, right, note=f"phone '{row['phone']}'"),
+            stop(),
+        ]
+
+    return Draft(
+        values={"first": first["title"], "second": second["title"], "text": text},
+        evaluation=changes(drawing, sent(second, text.replace("N", first["phone"]))),
+        oracle=relaying(first),
+        near_miss=relaying(rival),
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "(Look up|Find|Read) the phone number of the seller of '{first}'. Then send the seller of '{second}' this "
+        "message: '{text}', with the number in place of N.",
+        "Send the seller of '{second}' the message '{text}', where N is the phone number of (the seller of|whoever "
+        "offers) '{first}'.",
+        "The seller of '{first}' has a phone number; call it N. (Write|Send) '{text}' to the seller of '{second}'.",
+        "Whoever sells '{second}' should be told '{text}'. N stands for the number (under|at) which the seller of "
+        "'{first}' can be called.",
+        "First open '{first}' and note the seller's phone number N, then (open|go to) '{second}' and contact its "
+        "seller with '{text}'.",
+    ),
+    held_out=(
+        "Pass a phone number on: that of '{first}' (N) goes to the seller of '{second}', in the words '{text}'.",
+        "My message to the person who offers '{second}' is '{text}', but you have to put in N, the number shown for "
+        "the seller of '{first}'.",
+    ),
+    draw=draw,
+    tags=("long-memory",),
+)

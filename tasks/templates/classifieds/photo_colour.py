@@ -1,0 +1,40 @@
+"""Say which colour something has when only its photos tell."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._classifieds import COLOURS, answer, listings, open_listing, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A listing whose colour is neither in its title nor in its text, and one of another colour."""
+    hidden = [row for row in listings(drawing) if row["colour_hidden"]]
+    row = drawing.choose(hidden, "title")
+    rival = drawing.rng.choice([each for each in hidden if each["colour"] != row["colour"]])
+    wrong = [colour for colour in COLOURS if colour != row["colour"]]
+    return Draft(
+        values={"listing": row["title"]},
+        evaluation=answer(row["colour"], without=wrong),
+        oracle=[*open_listing(row), stop(row["colour"], note=f"{row['colour']} {row['kind']}")],
+        near_miss=[*open_listing(rival), stop(rival["colour"])],
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "(What|Which) colour does '{listing}' have?",
+        "In (what|which) colour is '{listing}' offered? The photos show it.",
+        "(Look at|Find) the listing '{listing}' and tell me the colour of what it offers.",
+        "I might buy '{listing}'. (Which|What) colour is it?",
+        "The title '{listing}' does not say the colour. (Look at the photos and name it.|What is it?)",
+    ),
+    held_out=(
+        "Would '{listing}' suit my room? For that I have to know its colour.",
+        "Describe what '{listing}' shows to somebody who cannot see it: name the colour.",
+    ),
+    draw=draw,
+    reasoning="easy",
+    visual="medium",
+)

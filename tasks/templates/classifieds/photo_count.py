@@ -1,0 +1,41 @@
+"""Say how many pieces belong to a set when only its photos tell."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._classifieds import NUMBERS, answer, listings, open_listing, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A listing of several pieces whose number is not told, and a set of another size."""
+    hidden = [row for row in listings(drawing) if row["pieces_hidden"]]
+    row = drawing.choose(hidden, "title")
+    rival = drawing.rng.choice([each for each in hidden if each["pieces"] != row["pieces"]])
+    pieces = row["pieces"]
+    wrong = [word for number, word in enumerate(NUMBERS) if number not in (0, 1, pieces)]
+    return Draft(
+        values={"listing": row["title"]},
+        evaluation=answer(f"{pieces} |OR| {NUMBERS[pieces]}", without=wrong),
+        oracle=[*open_listing(row), stop(str(pieces), note=f"{pieces} pieces")],
+        near_miss=[*open_listing(rival), stop(str(rival["pieces"]))],
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "How many (pieces|things) does the listing '{listing}' consist of?",
+        "(Count|Look at the photo and count) what is offered as '{listing}'. How many are there?",
+        "'{listing}' is a set. (How many pieces are in it?|Of how many?)",
+        "I would like to know how many I get when I buy '{listing}'. (See the photos.|Look at the photos.)",
+        "(Open|Find) '{listing}' and tell me the number of pieces in the photo.",
+    ),
+    held_out=(
+        "The seller of '{listing}' did not write how many there are; please count them for me.",
+        "One, two, or more? Say how many pieces the photo of '{listing}' shows.",
+    ),
+    draw=draw,
+    reasoning="easy",
+    visual="hard",
+)

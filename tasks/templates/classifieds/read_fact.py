@@ -1,0 +1,55 @@
+"""Read one thing on the page of a listing: the control, which needs neither memory nor eyes."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._classifieds import answer, dollars, listings, open_listing, stop
+
+_FACTS = {
+    "price": "the price",
+    "city": "the town",
+    "seller": "the name of the seller",
+    "email": "the seller's email address",
+    "id": "the listing number",
+}
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A listing with one of its facts, and a listing of the same kind where it is another."""
+    offered = listings(drawing)
+    row = drawing.choose(offered, "title")
+    fact = drawing.rng.choice(list(_FACTS))
+    rivals = [each for each in offered if each["kind"] == row["kind"] and each[fact] != row[fact]]
+    if not rivals:
+        raise Unfit("there is no other of the kind")
+    rival = drawing.rng.choice(rivals)
+
+    def told(each: dict[str, object]) -> str:
+        return dollars(each) if fact == "price" else str(each[fact])
+
+    amount = row["price"] // 100
+    return Draft(
+        values={"listing": row["title"], "fact": _FACTS[fact]},
+        evaluation=answer(f"{amount} |OR| {amount}.00" if fact == "price" else told(row)),
+        oracle=[*open_listing(row), stop(told(row), note=f"{fact} '{told(row)}'")],
+        near_miss=[*open_listing(rival), stop(told(rival))],
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "(Find|Look up) {fact} of the listing '{listing}'.",
+        "(Open|Go to) '{listing}' and tell me {fact}.",
+        "What is {fact} in the listing '{listing}'?",
+        "I am interested in '{listing}'. (Report|Give me|Name) {fact}, please.",
+        "Which is {fact} given (with|for) '{listing}' on Kerbside?",
+    ),
+    held_out=(
+        "Somebody offers '{listing}'. I only need to know {fact}.",
+        "For '{listing}', please answer with {fact} as the page has it.",
+    ),
+    draw=draw,
+    reasoning="easy",
+)

@@ -1,0 +1,51 @@
+"""Send the seller of a listing a message whose words are given."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._classifieds import changes, listings, sent, stop, write_to
+
+_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_TEXTS = (
+    "Is it still for sale? I could come on {day}.",
+    "May I have a look at it on {day} evening?",
+    "I would like to fetch it on {day}, please.",
+    "Please keep it for me until {day}.",
+    "Would {day} afternoon suit you?",
+)
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A listing and a text, and another listing of the same kind by somebody else."""
+    offered = listings(drawing)
+    row = drawing.choose(offered, "title")
+    rivals = [each for each in offered if each["kind"] == row["kind"] and each["email"] != row["email"]]
+    if not rivals:
+        raise Unfit("nobody else offers one")
+    text = drawing.rng.choice(_TEXTS).format(day=drawing.rng.choice(_DAYS))
+    return Draft(
+        values={"listing": row["title"], "text": text},
+        evaluation=changes(drawing, sent(row, text)),
+        oracle=[*write_to(row, text), stop()],
+        near_miss=[*write_to(drawing.rng.choice(rivals), text), stop()],
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "(Send|Write) the seller of '{listing}' this message: '{text}'",
+        "(Contact|Write to) whoever offers '{listing}'. The message is '{text}', nothing else.",
+        "Use the contact form of '{listing}' to (ask|write|send): '{text}'",
+        "I am interested in '{listing}'. Please (write|tell) the seller '{text}' for me.",
+        "The seller of '{listing}' should get the message '{text}' from me.",
+    ),
+    held_out=(
+        "Get in touch with the person behind '{listing}', in exactly these words: '{text}'",
+        "'{text}' is what I want the owner of '{listing}' to read. Send it as a message.",
+    ),
+    draw=draw,
+    reasoning="easy",
+)

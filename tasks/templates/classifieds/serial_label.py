@@ -1,0 +1,44 @@
+"""Read the serial number on a label in a photo."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._classifieds import last_photo, listings, open_listing, stop
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A listing with a label on its last photo, and another one with a label."""
+    labelled = [row for row in listings(drawing) if row["serial"]]
+    row = drawing.choose(labelled, "title")
+    rival = drawing.rng.choice([each for each in labelled if each["id"] != row["id"]])
+
+    def reading(each: dict[str, object]) -> list[dict[str, object]]:
+        return [*open_listing(each), last_photo(each), stop(str(each["serial"]), note=f"serial '{each['serial']}'")]
+
+    return Draft(
+        values={"listing": row["title"]},
+        evaluation={"eval_types": ["string_match"], "reference_answers": {"exact_match": row["serial"]}},
+        oracle=reading(row),
+        near_miss=reading(rival),
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "(What|Which) serial number does the label in the photos of '{listing}' show? Answer with the number only.",
+        "(Read|Find) the serial number on a photo of '{listing}' and answer with it alone.",
+        "One photo of '{listing}' shows a label. (What|Which) serial number is on it? Give just the number.",
+        "I want to check whether '{listing}' is stolen. Answer with its serial number, (from the photos|as its photos "
+        "have it), and no other word.",
+        "(Look through|Go through) the photos of '{listing}' and report the serial number, nothing else.",
+    ),
+    held_out=(
+        "Copy the code from the paper label that was photographed with '{listing}'. Only the code, please.",
+        "There is a serial number to be seen among the pictures of '{listing}'; your answer is that number alone.",
+    ),
+    draw=draw,
+    reasoning="easy",
+    visual="hard",
+)

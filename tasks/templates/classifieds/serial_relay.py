@@ -1,0 +1,59 @@
+"""Read the serial number in a photo of one listing and send it to the seller of another."""
+
+from __future__ import annotations
+
+from confkv_agents.web.tasks import Draft, Drawing, Template
+
+from ._classifieds import changes, different, last_photo, listings, open_listing, others, sent, stop, write_to
+
+_TEXTS = ("Do you know the number S?", "I look for the one with S.", "Was S ever yours?", "Mine has the number S.")
+
+
+def draw(drawing: Drawing) -> Draft:
+    """A listing with a label on its last photo, another one with a label, and a listing whose seller is asked."""
+    labelled = [row for row in listings(drawing) if row["serial"]]
+    first = drawing.choose(labelled, "title")
+    rival = drawing.rng.choice([each for each in labelled if each["id"] != first["id"]])
+    second = drawing.choose(others(drawing, first), "title")
+    different([first, second, rival], "id")
+    text = drawing.rng.choice(_TEXTS)
+
+    def worded(serial: object) -> str:
+        return " ".join(word.replace("S", str(serial)) if word.strip(".?") == "S" else word for word in text.split())
+
+    def asking(row: dict[str, object]) -> list[dict[str, object]]:
+        note = f"serial '{row['serial']}'"
+        return [*open_listing(row), last_photo(row), *write_to(second, worded(row["serial"]), note=note), stop()]
+
+    return Draft(
+        values={"first": first["title"], "second": second["title"], "text": text},
+        evaluation=changes(drawing, sent(second, worded(first["serial"]))),
+        oracle=asking(first),
+        near_miss=asking(rival),
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "A photo of '{first}' shows its serial number. (Send|Write) the seller of '{second}' the message '{text}', "
+        "with the serial number in place of S.",
+        "(Find|Read) the serial number S in the photos of '{first}', then contact the seller of '{second}' with "
+        "'{text}'",
+        "Send the message '{text}' to whoever offers '{second}'. S is the serial number on the label in (the photos|a "
+        "photo) of '{first}'.",
+        "First look at the photos of '{first}' for the serial number S. Then (tell|write) the seller of '{second}': "
+        "'{text}'",
+        "The seller of '{second}' should get the message '{text}' from me; for S, put the serial number (seen|shown) "
+        "in a photo of '{first}'.",
+    ),
+    held_out=(
+        "On a label photographed for '{first}' stands a serial number, here called S. Ask it into the inbox of the "
+        "seller of '{second}', in these words: '{text}'",
+        "'{text}' goes to the person with the listing '{second}'. You find S in the pictures of '{first}', on a label.",
+    ),
+    draw=draw,
+    visual="hard",
+    tags=("long-memory",),
+)

@@ -1,0 +1,71 @@
+"""Find what a wanted ad describes by looking at photos, and quote the ad's reference to whoever offers it."""
+
+from __future__ import annotations
+
+import json
+
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+
+from ._classifieds import changes, click, fill, found_by, listings, search, sent, stop
+
+_TEXTS = ("Somebody wants it, see R.", "Please look at the ad R.", "Your thing is wanted: R.", "Answer the ad R.")
+
+
+def draw(drawing: Drawing) -> Draft:
+    """An ad with the listing that it describes, and another listing of the kind by somebody else."""
+    offered = {row["id"]: row for row in listings(drawing)}
+    ads = drawing.rows("classifieds", "SELECT title, reference, facts FROM wanted ORDER BY id")
+    meant = [ad | {"row": offered[json.loads(ad["facts"])["listing_id"]]} for ad in ads]
+    ad = drawing.rng.choice(meant)
+    row = ad["row"]
+    rivals = [each for each in offered.values() if each["kind"] == row["kind"] and each["email"] != row["email"]]
+    if not rivals or found_by(drawing, row["kind"]) > 8:
+        raise Unfit("there is no other, or they fill more than a page")
+    text = drawing.rng.choice(_TEXTS).replace("R.", f"{ad['reference']}.")
+
+    def telling(each: dict[str, object]) -> list[dict[str, object]]:
+        return [
+            click("link", "Wanted"),
+            click("link", ad["title"]),
+            search(row["kind"], note=f"{row['colour']} {row['kind']}, reference '{ad['reference']}'"),
+            click("link", str(each["title"]), note=f"'{each['title']}' is {each['colour']}"),
+            click("link", "Contact seller"),
+            fill("Message", text),
+            click("button", "Send message"),
+            stop(),
+        ]
+
+    return Draft(
+        values={"ad": ad["title"], "text": text.replace(ad["reference"], "R")},
+        evaluation=changes(drawing, sent(row, text)),
+        oracle=telling(row),
+        near_miss=telling(drawing.rng.choice(rivals)),
+        login=True,
+    )
+
+
+TEMPLATE = Template(
+    sites=("classifieds",),
+    wordings=(
+        "(Read|Open) the wanted ad '{ad}', find the listing that it describes (look at the photos), and send its "
+        "seller '{text}', with the ad's reference in place of R.",
+        "Somebody offers just what the wanted ad '{ad}' asks for, as the photos show. (Write|Send) that seller "
+        "'{text}', where R is the code to quote.",
+        "Help the author of the wanted ad '{ad}': (find|look for) the thing in the right colour among the listings and "
+        "write '{text}' to its seller. R is the reference in the ad.",
+        "Which listing fits the wanted ad '{ad}'? Its seller should get the message '{text}', with R (replaced|filled "
+        "in) by the reference of the ad.",
+        "Start with the wanted ad '{ad}' and note its reference R. Then find the listing whose photo fits and (tell|"
+        "write to) its seller: '{text}'",
+    ),
+    held_out=(
+        "The ad '{ad}' on the page of wanted things can be answered: one photo among the listings fits it. Message the "
+        "person who offers that: '{text}' For R, use the ad's code.",
+        "Bring two people together: the author of '{ad}' (a wanted ad with a reference R) and whoever has that thing "
+        "on offer. Send the latter '{text}'",
+    ),
+    draw=draw,
+    reasoning="hard",
+    visual="medium",
+    tags=("long-memory",),
+)
