@@ -1,11 +1,12 @@
-"""Runs the test suite as two processes side by side: python scripts/run_tests.py [pytest options].
+"""Runs the test suite as three processes side by side: python scripts/run_tests.py [pytest options].
 
-What one group prints comes as it runs; what the other printed comes at its end. With options or paths given, or with
+What one group prints comes as it runs; what the others printed comes at its end. With options or paths given, or with
 `TEST_GROUPS=1`, pytest runs once and as usual.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -13,7 +14,11 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-FIRST = ("cache", "engine", "evaluation")
+BESIDE = (
+    ("tests/cache", "tests/engine", "tests/evaluation"),
+    ("tests/test_oracle_tasks.py", "tests/envs/miniwob"),
+)
+"""What runs beside the rest: what computes, and what mostly waits for a browser."""
 
 
 def main() -> int:
@@ -22,22 +27,29 @@ def main() -> int:
     command = [str(python if python.is_file() else sys.executable), "-m", "pytest"]
     if sys.argv[1:] or os.environ.get("TEST_GROUPS") == "1":
         return subprocess.run([*command, *sys.argv[1:]], cwd=ROOT, check=False).returncode
-    tests = ROOT / "tests"
-    first = [f"tests/{name}" for name in FIRST]
-    second = [f"--ignore=tests/{name}" for name in FIRST]
     report = os.environ.get("TEST_REPORTS")
-    options = [[f"--junitxml={Path(report) / f'tests-{number}.xml'}"] if report else [] for number in (1, 2)]
-    with tempfile.TemporaryFile() as log:
-        beside = subprocess.Popen([*command, *options[0], *first], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+    groups = [list(paths) for paths in BESIDE]
+    groups.append([*(f"--ignore={path}" for paths in BESIDE for path in paths), "tests"])
+    for number, group in enumerate(groups, start=1):
+        group[:0] = [f"--junitxml={Path(report) / f'tests-{number}.xml'}"] if report else []
+    *beside, rest = groups
+    with contextlib.ExitStack() as stack:
+        logs = [stack.enter_context(tempfile.TemporaryFile()) for _ in beside]
+        running = [
+            subprocess.Popen([*command, *group], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+            for group, log in zip(beside, logs, strict=True)
+        ]
         try:
-            code = subprocess.run([*command, *options[1], *second, str(tests)], cwd=ROOT, check=False).returncode
-            other = beside.wait()
+            codes = [subprocess.run([*command, *rest], cwd=ROOT, check=False).returncode]
+            codes += [process.wait() for process in running]
         finally:
-            beside.terminate()
-        log.seek(0)
-        sys.stdout.flush()
-        sys.stdout.buffer.write(log.read())
-    return code or other
+            for process in running:
+                process.terminate()
+        for log in logs:
+            log.seek(0)
+            sys.stdout.flush()
+            sys.stdout.buffer.write(log.read())
+    return next((code for code in codes if code), 0)
 
 
 if __name__ == "__main__":

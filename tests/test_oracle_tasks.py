@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from confkv_agents.evaluation.agents import load_agent
+from confkv_agents.evaluation.batch.kinds import kinds_of
 from confkv_agents.evaluation.episode import run_episode
 from confkv_agents.plugins import data_dir
 from confkv_agents.web.browser import Browser
 from confkv_agents.web.env import WebEnv
 from confkv_agents.web.observation import ObservationConfig
+from confkv_agents.web.settle import SettleLimits
 from confkv_agents.web.sites import SiteSet
 from confkv_agents.web.tasks import Task, load_tasks
 
@@ -25,7 +28,12 @@ NEAR_MISSES = [task for task in TASKS if task.extension.near_miss]
 def env() -> Iterator[WebEnv]:
     sites = sorted({name for task in TASKS for name in task.sites})
     config = ObservationConfig(marks=False, pictures=0, screenshots=False)
-    with Browser() as browser, SiteSet.start(sites) as running, WebEnv(browser, running, observation=config) as env:
+    limits = SettleLimits(quiet=0.04)
+    with (
+        Browser(images=False) as browser,
+        SiteSet.start(sites) as running,
+        WebEnv(browser, running, observation=config, limits=limits) as env,
+    ):
         yield env
 
 
@@ -37,9 +45,14 @@ def play(env: WebEnv, task: Task, script: str):
     return result, f"{result.stop_reason}: {result.error}\nsteps: {steps}\nfailed checks: {failed}"
 
 
-def test_the_tasks_have_three_to_fifteen_steps():
+def test_there_are_tasks_of_every_kind_of_three_to_fifteen_steps():
     assert len(TASKS) >= 90
     assert all(3 <= len(task.oracle) <= 15 for task in TASKS)
+    of_site = Counter(task.sites[0] for task in TASKS if len(task.sites) == 1)
+    assert all(of_site[site] >= 25 for site in ("shopping", "classifieds", "reddit")), of_site
+    kinds = Counter(kind for task in TASKS for kind in kinds_of(task))
+    assert kinds["cross-site"] >= 10 and kinds["visual"] >= 40 and kinds["long-memory"] >= 40, kinds
+    assert sum(task.oracle[-1].action == "fail" for task in TASKS) >= 5
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.key)

@@ -1,4 +1,4 @@
-"""The action layer on pages of others: what rules can solve from observations alone is solved, with two seeds."""
+"""The action layer on pages of others: what rules can solve from observations alone is solved."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from confkv_agents.web.tasks import Task, load_tasks
 pytestmark = pytest.mark.browser
 
 MINIWOB = plugins.load_module(plugins.find_env("miniwob"), "envs.miniwob")
-SEEDS = (2, 3)
+SEEDS = (2,)
 # Of the tasks that miniwob_oracle has rules for, those that take a few steps: one or two of every kind of widget.
 PLAYED = """
 ascending-numbers buy-ticket choose-date-easy choose-list click-button click-button-sequence click-checkboxes
@@ -35,7 +35,7 @@ simple-arithmetic text-transform use-spinner
 @pytest.fixture(scope="module")
 def env() -> Iterator[WebEnv]:
     MINIWOB.fetch()
-    config = ObservationConfig(marks=False, pictures=0)
+    config = ObservationConfig(marks=False, pictures=0, screenshots=False)
     with Browser() as browser, SiteSet.start(["miniwob"]) as sites, WebEnv(browser, sites, observation=config) as env:
         yield env
 
