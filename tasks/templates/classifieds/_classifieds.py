@@ -99,7 +99,7 @@ def write_to(row: Row, text: str, note: str = "") -> list[Row]:
     """Search for a listing, open it and send its seller a message."""
     return [
         *open_listing(row, note),
-        click("link", "Contact seller"),
+        click("link", "Contact seller", note="contact"),
         fill("Message", text),
         click("button", "Send message"),
     ]

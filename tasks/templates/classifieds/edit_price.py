@@ -19,8 +19,8 @@ def draw(drawing: Drawing) -> Draft:
     def changing(each: dict[str, object]) -> list[dict[str, object]]:
         return [
             click("link", "My listings"),
-            click("link", f"Edit {each['title']}"),
-            fill("Price in dollars", str(price)),
+            click("link", f"Edit {each['title']}", note=f"edit '{each['title']}'"),
+            fill("Price in dollars", str(price), note=f"price '{price}'"),
             click("button", "Save changes"),
             stop(),
         ]

@@ -44,7 +44,7 @@ TEMPLATE = Template(
         "(Open|Go to) '{listing}' and tell me {fact}.",
         "What is {fact} in the listing '{listing}'?",
         "I am interested in '{listing}'. (Report|Give me|Name) {fact}, please.",
-        "Which is {fact} given (with|for) '{listing}' on Kerbside?",
+        "What does the page of '{listing}' (give|show|have) as {fact}?",
     ),
     held_out=(
         "Somebody offers '{listing}'. I only need to know {fact}.",

@@ -29,7 +29,7 @@ def draw(drawing: Drawing) -> Draft:
             click("link", ad["title"]),
             search(row["kind"], note=f"{row['colour']} {row['kind']}, reference '{ad['reference']}'"),
             click("link", str(each["title"]), note=f"'{each['title']}' is {each['colour']}"),
-            click("link", "Contact seller"),
+            click("link", "Contact seller", note="contact"),
             fill("Message", text),
             click("button", "Send message"),
             stop(),
