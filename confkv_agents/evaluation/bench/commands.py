@@ -1,4 +1,4 @@
-"""`confkv-agent bench needle|perplexity|latency|sessions|ablate`: the options; what is heavy is imported on use."""
+"""`confkv-agent bench env|needle|perplexity|latency|sessions|ablate`: the options; what is heavy is imported on use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from confkv_agents.errors import ConfigError
+from confkv_agents.evaluation.bench.browsing_command import env
 
 if TYPE_CHECKING:
     from confkv_agents.evaluation.bench.suite import Bench, Common
@@ -36,6 +37,7 @@ Dtype = Annotated[str, typer.Option(help="Number format: auto, float32, bfloat16
 Fresh = Annotated[bool, typer.Option("--fresh", help="Measure again what was measured before.")]
 _POLICIES = "full,window,h2o,snapkv,confkv,confkv+recall"
 _OUT = Path("benchmarks")
+bench_app.command()(env)
 
 
 @bench_app.command()

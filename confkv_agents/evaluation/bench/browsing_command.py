@@ -1,0 +1,71 @@
+"""`confkv-agent bench env`: how fast the environment is, and whether it stays as it was."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def env(
+    tasks: Annotated[str, typer.Option(help="Tasks with scripted solutions: a name, a folder or a pattern.")] = "",
+    episodes: Annotated[int, typer.Option(help="Episodes, the tasks in turn.", min=1)] = 200,
+    bare: Annotated[bool, typer.Option("--bare", help="Without screenshots, marks and pictures.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder that result folders are made in.")] = Path("benchmarks"),
+) -> None:
+    """Play scripted solutions one after the other: time of a step per site, errors, memory, what is left.
+
+    It is measured in one go; Ctrl-C ends it with what it has.
+    """
+    from confkv_agents import plugins
+    from confkv_agents.evaluation.bench.browsing import Played, play, summarize, write
+    from confkv_agents.evaluation.bench.progress import Reporter
+    from confkv_agents.evaluation.console import RunConsole
+    from confkv_agents.paths import user_path
+    from confkv_agents.web.tasks import load_tasks
+
+    chosen = load_tasks(plugins.find_task(tasks) if tasks and not user_path(tasks).exists() else
+                        user_path(tasks) if tasks else plugins.data_dir("tasks"))  # fmt: skip
+    reporter = Reporter()
+    reporter.begin("env", [("tasks", str(len(chosen))), ("episodes", str(episodes))], episodes, 0)
+    found: list[Played] = []
+
+    def told(_: int, played: Played) -> None:
+        found.append(played)
+        reporter.finished(played.task)
+
+    left = -1
+    try:
+        with reporter:
+            _, left = play(chosen, episodes, not bare, told)
+    finally:
+        if found:
+            summary = summarize(found, left)
+            folder = user_path(out) / f"env-{time.strftime('%Y%m%d-%H%M%S')}"
+            write(folder, found, summary)
+            for table in _tables(summary):
+                reporter.console.print(table)
+            RunConsole(reporter.console).path("result.json", folder / "result.json")
+
+
+def _tables(summary: dict[str, Any]) -> list[Any]:
+    from confkv_agents.evaluation.bench.tables import column, mib, plain_table
+
+    steps = plain_table("Acting and observing, in ms")
+    for name in ("site", "steps", "median", "90 %", "until the first page"):
+        column(steps, name)
+    for site, row in summary["sites"].items():
+        if row["steps"]:
+            figures = [f"{row[key]:,.0f}" for key in ("step_ms", "step_p90_ms", "begin_ms")]
+            steps.add_row(site, f"{row['steps']:,}", *figures)
+    whole = plain_table("All episodes")
+    memory = summary["memory"]
+    for name in ("episodes", "succeeded", "infra errors", "processes left", "MiB at first", "MiB at last", "ratio"):
+        column(whole, name)
+    held = [mib(memory["first"]), mib(memory["last"]), f"{memory['ratio']:.3f}"] if memory else ["", "", ""]
+    left = "" if summary["left"] < 0 else str(summary["left"])
+    counts = [str(summary[key]) for key in ("episodes", "succeeded", "infra_errors")]
+    whole.add_row(*counts, left, *held)
+    return [steps, whole]
