@@ -22,15 +22,17 @@ _WATCH = """() => {
   return state;
 }"""
 # The page's own names can hide properties of the document (<img name="images">), so nodes are asked for by selector.
-_STILL = """([state, quiet]) => {
+_STILL = """([state, quiet, pictures]) => {
   const loading = image => {
     if (image.complete || image.loading === 'lazy') return false;
     const box = image.getBoundingClientRect();
     return box.width > 0 && box.bottom > 0 && box.top < innerHeight;
   };
-  return performance.now() - state.changed >= quiet && ![...document.querySelectorAll('img')].some(loading);
+  return performance.now() - state.changed >= quiet &&
+    !(pictures && [...document.querySelectorAll('img')].some(loading));
 }"""
 _POLL_MS = 20
+_BEGIN_MS = 500
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,13 @@ class SettleLimits:
         navigation: For a page that was asked for to arrive.
         still: For the document to come to rest.
         quiet: How long it must not change to be at rest.
+        pictures: Wait for those in view; for a browser that loads none (`Browser(images=False)`) say False.
     """
 
     navigation: float = 10.0
     still: float = 1.0
     quiet: float = 0.08
+    pictures: bool = True
 
 
 DEFAULT_LIMITS = SettleLimits()
@@ -126,7 +130,7 @@ def settle(page: Page, traffic: Traffic, limits: SettleLimits = DEFAULT_LIMITS) 
             asked = traffic.data()
             while asked & traffic.data() and time.monotonic() < end and not traffic.navigating:
                 page.wait_for_timeout(15)
-            _wait_until_still(page, limits)
+            _wait_until_still(page, traffic, limits)
         except Error:
             if page.is_closed():
                 return ""
@@ -137,19 +141,36 @@ def settle(page: Page, traffic: Traffic, limits: SettleLimits = DEFAULT_LIMITS) 
     return "the page keeps loading other pages"
 
 
-def _wait_until_still(page: Page, limits: SettleLimits) -> None:
+def _wait_until_still(page: Page, traffic: Traffic, limits: SettleLimits) -> None:
     """Playwright polls, on its own clock: a promise of the page's would wait for ever where timers are replaced."""
     from playwright.sync_api import TimeoutError
 
-    state = page.evaluate_handle(_WATCH)
+    state = _watch(page, traffic)
     try:
         with contextlib.suppress(TimeoutError):
             page.wait_for_function(
-                _STILL, arg=[state, limits.quiet * 1000], polling=_POLL_MS, timeout=limits.still * 1000
+                _STILL, arg=[state, limits.quiet * 1000, limits.pictures], polling=_POLL_MS, timeout=limits.still * 1000
             )
-        state.evaluate("state => state.stop()")
+        if not traffic.navigating:
+            state.evaluate("state => state.stop()")
     finally:
         state.dispose()
+
+
+def _watch(page: Page, traffic: Traffic) -> Any:
+    """Begin to watch the document for changes.
+
+    A navigation that begins in this moment holds everything that is evaluated until its page arrives, and it may
+    never: then Playwright's TimeoutError is raised, and `settle` waits for the navigation within its bound.
+    """
+    from playwright.sync_api import TimeoutError
+
+    try:
+        return page.wait_for_function(_WATCH, polling=_POLL_MS, timeout=_BEGIN_MS)
+    except TimeoutError:
+        if traffic.navigating:
+            raise
+        return page.evaluate_handle(_WATCH)  # the page is busy; the step's deadline bounds this
 
 
 def _stop_loading(page: Page) -> None:

@@ -58,7 +58,7 @@ def test_a_file_that_is_no_agent_is_refused(tmp_path: Path, source: str):
 
 
 def test_an_unknown_name_lists_those_there_are():
-    with pytest.raises(PluginError, match=r"oracle, react"):
+    with pytest.raises(PluginError, match=r"oracle, pilot, react"):
         open_agent("nobody")
 
 
