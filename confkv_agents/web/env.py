@@ -332,7 +332,7 @@ class WebEnv:
         self._known = body.known
         elements = body.elements
         return Observation(
-            text=compose(glance.outcome, glance.tabs, shown_url, reading.scroll, body.text, form, glance.did),
+            text=compose(head, body.text),
             elements=elements,
             screenshot=reading.screenshot,
             marked=draw_marks(reading.screenshot, elements) if self.config.marks else None,

@@ -196,7 +196,7 @@ class Observation:
             self,
             outcome=outcome,
             dialog=None,
-            text=compose(outcome, self.tabs, shown_url, self.scroll, self.body, self.format),
+            text=compose(write_head(outcome, self.tabs, shown_url, self.scroll, self.format), self.body),
         )
 
 
@@ -334,15 +334,6 @@ def write_head(
     return "\n".join([*lines, names, f"URL: {url}", str(scroll)])
 
 
-def compose(
-    outcome: str,
-    tabs: Sequence[Tab],
-    url: str,
-    scroll: Scroll,
-    body: str,
-    format: TextFormat = "label-first",
-    did: str = "",
-) -> str:
+def compose(head: str, body: str) -> str:
     """The whole text of an observation."""
-    head = write_head(outcome, tabs, url, scroll, format, did)
     return f"{head}\n\n{body}" if head else body

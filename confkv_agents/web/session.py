@@ -46,6 +46,7 @@ class Glance:
     Attributes:
         outcome: What the action did, with everything that came of it, in words.
         error: Why it was not possible; None when it was.
+        did: The first part of `outcome` where it says which action was carried out, else empty.
     """
 
     reading: Reading

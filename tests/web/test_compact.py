@@ -114,10 +114,9 @@ def test_the_head_goes_without_what_the_action_says_already():
     did = "clicked link 'Red Mug' [4]"
     head = write_head(f"{did}; the page is now http://shop.test/x", [tab], "u", Scroll(), "compact", did)
     assert head == ""
-    assert compose(did, [tab], "u", Scroll(), "body", "compact", did) == "body"
-    assert compose("not possible: it is gone", [tab], "u", Scroll(), "body", "compact") == (
-        "Outcome: not possible: it is gone\n\nbody"
-    )
+    assert compose(head, "body") == "body"
+    refused = write_head("not possible: it is gone", [tab], "u", Scroll(), "compact")
+    assert compose(refused, "body") == ("Outcome: not possible: it is gone\n\nbody")
     assert short_outcome(f"{did}; nothing on the page changed", did) == "nothing on the page changed"
     assert short_outcome("a dialog said 'Hello'", "") == "a dialog said 'Hello'"
     two = write_head(did, [tab, Tab("Forum", "f")], "u", Scroll(0, 700, 2000), "compact", did)

@@ -180,12 +180,16 @@ def batch_tasks(options: BatchOptions) -> list[Task]:
     """
     files: dict[Path, None] = {}
     for entry in options.tasks:
-        files |= dict.fromkeys(_files(entry))
+        files |= dict.fromkeys(task_files(entry))
     return [task for path in files for task in preparing.read_tasks(path, options)]
 
 
-def _files(entry: str) -> list[Path]:
-    """The task files that an entry means: a pattern's, a folder's, or one."""
+def task_files(entry: str) -> list[Path]:
+    """The task files that an entry means: a pattern's, a folder's, or one.
+
+    Raises:
+        ConfKVError: It means none.
+    """
     installed = plugins.data_dir("tasks")
     if _PATTERN & set(entry):
         inside = entry.removeprefix("tasks/")

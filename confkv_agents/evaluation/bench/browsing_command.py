@@ -10,7 +10,9 @@ import typer
 
 
 def env(
-    tasks: Annotated[str, typer.Option(help="Tasks with scripted solutions: a name, a folder or a pattern.")] = "",
+    tasks: Annotated[
+        str, typer.Option(help="Tasks with scripted solutions: a name, a folder or a pattern.")
+    ] = "tasks/**/*.json",
     episodes: Annotated[int, typer.Option(help="Episodes, the tasks in turn.", min=1)] = 200,
     bare: Annotated[bool, typer.Option("--bare", help="Without screenshots, marks and pictures.")] = False,
     out: Annotated[Path, typer.Option(help="Folder that result folders are made in.")] = Path("benchmarks"),
@@ -19,15 +21,14 @@ def env(
 
     It is measured in one go; Ctrl-C ends it with what it has.
     """
-    from confkv_agents import plugins
+    from confkv_agents.evaluation.batch.options import task_files
     from confkv_agents.evaluation.bench.browsing import Played, play, summarize, write
     from confkv_agents.evaluation.bench.progress import Reporter
     from confkv_agents.evaluation.console import RunConsole
     from confkv_agents.paths import user_path
     from confkv_agents.web.tasks import load_tasks
 
-    chosen = load_tasks(plugins.find_task(tasks) if tasks and not user_path(tasks).exists() else
-                        user_path(tasks) if tasks else plugins.data_dir("tasks"))  # fmt: skip
+    chosen = [task for file in task_files(tasks) for task in load_tasks(file)]
     reporter = Reporter()
     reporter.begin("env", [("tasks", str(len(chosen))), ("episodes", str(episodes))], episodes, 0)
     found: list[Played] = []
