@@ -180,8 +180,11 @@ def make_sure_of_driver() -> None:
         give_up("Playwright needs the library libatomic: run `sudo apt-get install libatomic1`")
 
 
-def make_sure_of_browser() -> None:
-    """Use a browser that is here; else Debian's package as root; else Playwright's download."""
+def make_sure_of_browser(lean: bool = False) -> None:
+    """Use a browser that is here; else Debian's package as root; else Playwright's download.
+
+    `lean` asks for Debian's headless shell too, which does half of the whole browser's work per page.
+    """
     make_sure_of_driver()
     found, problem = browser()
     if found is None and os.environ.get("CONFKV_CHROMIUM"):
@@ -205,6 +208,9 @@ def make_sure_of_browser() -> None:
         found, problem = browser()
     if found is None:
         give_up(f"no browser: {problem}")
+    if lean and "chromium-headless-shell" not in found and not os.environ.get("CONFKV_CHROMIUM") and has_apt():
+        apt_install("chromium-headless-shell")  # where there is none, the tests take longer
+        found = browser()[0] or found
     say(f"browser: {found}")
 
 
@@ -219,7 +225,7 @@ def main() -> None:
     make_venv()
     install_package(set(options.extra))
     if not options.no_browser:
-        make_sure_of_browser()
+        make_sure_of_browser(lean=bool({"test", "dev"} & set(options.extra)))
     if not options.no_weights and not run(PYTHON, "-c", FETCH_WEIGHTS, TQDM_DISABLE="1"):
         give_up("the embedded model's weights are not ready; the reason stands above")
     if not options.no_weights and {"test", "dev"} & set(options.extra) and not run(PYTHON, "-c", FETCH_BENCHMARKS):

@@ -236,7 +236,7 @@ class Browser:
             if executable is None:
                 from confkv_agents.web.chromium import find_chromium
 
-                options = find_chromium()
+                options = find_chromium(headless=self._headless)
                 executable, channel = options.executable_path, options.channel
             worker = _Worker(str(executable) if executable else None, channel, self._headless, self._images)
             worker.start()

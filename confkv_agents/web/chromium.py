@@ -1,7 +1,7 @@
 """Finds a Chromium that Playwright can drive: its own download, Debian's package, or an installed Chrome.
 
 Order: the argument or `CONFKV_CHROMIUM` (final, no fallback), what `playwright install chromium` downloaded
-(the headless shell or the whole browser), browsers on `PATH`, macOS applications, Chrome and Edge in the
+(the headless shell or the whole browser), browsers on `PATH` (Debian's headless shell first), macOS applications, Chrome and Edge in the
 places Playwright knows. Files are checked where we know them; only Playwright knows its downloads and those
 places, so these are tried by a launch, which costs about 10 ms when nothing is there.
 """
@@ -24,9 +24,9 @@ from confkv_agents.paths import user_path
 VARIABLE = "CONFKV_CHROMIUM"
 _HEADLESS_SHELL = "chromium-headless-shell"
 _ON_PATH = (
+    _HEADLESS_SHELL,  # opens no window behind the scenes: half of the whole browser's work per page
     "chromium",
     "chromium-browser",
-    _HEADLESS_SHELL,
     "google-chrome-stable",
     "google-chrome",
     "chrome",

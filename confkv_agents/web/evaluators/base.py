@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from confkv_agents.errors import InfraError
 from confkv_agents.web.evaluators.means import Means
+from confkv_agents.web.settle import DEFAULT_LIMITS, SettleLimits, Traffic, settle
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -52,11 +53,18 @@ class EvaluatorPage:
     some tasks' conditions mean the page that the one before opened.
     """
 
-    def __init__(self, open_page: Callable[[], Page], final_url: str, navigation_ms: int = 15_000) -> None:
+    def __init__(
+        self,
+        open_page: Callable[[], Page],
+        final_url: str,
+        navigation_ms: int = 15_000,
+        limits: SettleLimits = DEFAULT_LIMITS,
+    ) -> None:
         self._open = open_page
         self._page: Page | None = None
         self._url = final_url
         self._navigation_ms = navigation_ms
+        self._limits = limits
 
     @property
     def url(self) -> str:
@@ -86,13 +94,11 @@ class EvaluatorPage:
     def _visit(self, url: str) -> None:
         from playwright.sync_api import Error
 
-        from confkv_agents.web.settle import Traffic, settle
-
         assert self._page is not None
         traffic = Traffic(self._page)
         try:
             self._page.goto(url, wait_until="domcontentloaded", timeout=self._navigation_ms)
-            settle(self._page, traffic)
+            settle(self._page, traffic, self._limits)
         except Error as error:
             raise InfraError(f"the check could not open {url}: {str(error).splitlines()[0]}") from error
         finally:
