@@ -28,7 +28,7 @@ NEAR_MISSES = [task for task in TASKS if task.extension.near_miss]
 def env() -> Iterator[WebEnv]:
     sites = sorted({name for task in TASKS for name in task.sites})
     config = ObservationConfig(marks=False, pictures=0, screenshots=False)
-    limits = SettleLimits(quiet=0.04, pictures=False)
+    limits = SettleLimits(pictures=False)
     with (
         Browser(images=False) as browser,
         SiteSet.start(sites) as running,

@@ -1,9 +1,10 @@
 """Finds a Chromium that Playwright can drive: its own download, Debian's package, or an installed Chrome.
 
 Order: the argument or `CONFKV_CHROMIUM` (final, no fallback), what `playwright install chromium` downloaded
-(the headless shell or the whole browser), browsers on `PATH` (Debian's headless shell first), macOS applications, Chrome and Edge in the
-places Playwright knows. Files are checked where we know them; only Playwright knows its downloads and those
-places, so these are tried by a launch, which costs about 10 ms when nothing is there.
+(the headless shell or the whole browser), browsers on `PATH` (Debian's headless shell first, unless a window is
+wanted), macOS applications, Chrome and Edge in the places Playwright knows. Files are checked where we know them; only
+Playwright knows its downloads and those places, so these are tried by a launch, which costs about 10 ms when nothing is
+there.
 """
 
 from __future__ import annotations
