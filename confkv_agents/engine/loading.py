@@ -6,7 +6,7 @@ import os
 import socket
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +18,7 @@ from transformers.utils import logging as transformers_logging
 
 from confkv_agents.engine.eyes import register
 from confkv_agents.engine.named import named_model
-from confkv_agents.engine.placement import check_device_map, computes_on_cpu
+from confkv_agents.engine.placement import check_complete, check_device_map, computes_on_cpu
 from confkv_agents.engine.processors import load_processor
 from confkv_agents.errors import ConfigError, ModelError, ModelNotFoundError, UnsupportedModelError
 
@@ -120,7 +120,8 @@ def load_model(
         offload_folder: Where weights that the map puts on disk may be written.
 
     Raises:
-        ConfigError: The device map cannot be meant, does not fit the model, or splits a layer.
+        ConfigError: The device map cannot be meant, does not fit the model, leaves a module of it out, or splits a
+            layer.
         WeightsMissingError: The weights of a model with a name were not fetched.
         ModelNotFoundError: Nothing usable lies there.
         UnsupportedModelError: The model is of a family or kind that cannot be used.
@@ -146,6 +147,10 @@ def load_model(
     auto: Any = transformers.AutoModelForImageTextToText if vision else transformers.AutoModelForCausalLM
     processor = _processor(name, config.model_type, source, options) if vision else None
     try:
+        if isinstance(device_map, Mapping):
+            with torch.device("meta"), _quietly():
+                skeleton = auto.from_config(config)
+            check_complete(device_map, skeleton)
         tokenizer = (
             transformers.AutoTokenizer.from_pretrained(source, **options) if processor is None else processor.tokenizer
         )
@@ -153,6 +158,8 @@ def load_model(
             if offload_folder is not None:
                 options["offload_folder"] = str(Path(offload_folder).expanduser())
             model = auto.from_pretrained(source, config=config, dtype=chosen, device_map=device_map, **options)
+    except ConfigError:
+        raise
     except ImportError as error:
         raise ModelError(f"model {name!r} needs a package that is not installed: {_line(error)}") from error
     except (OSError, ValueError) as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +62,30 @@ def check_device_map(device_map: Any, offload_folder: str | Path | None = None) 
         _check_device(device_map, None)
 
 
+def check_complete(device_map: Mapping[str, Any], model: Any) -> None:
+    """Refuse a map that leaves a module of a model without a device, or names one that the model does not have.
+
+    Args:
+        device_map: Modules with a device each.
+        model: The model; on torch's meta device its weights need not be there.
+
+    Raises:
+        ConfigError: The first few names of either kind.
+    """
+    modules = [name for name, _ in model.named_modules()]
+    names = dict.fromkeys([*model.state_dict(), *(name for name, _ in model.named_buffers())])  # tied ones too
+    unknown = [name for name in device_map if name not in names and name not in modules]
+    if unknown:
+        raise ConfigError(
+            f"device_map names {_listed(unknown)}, which the model does not have; its parts are "
+            f"{_listed([name for name, _ in model.named_children()])}"
+        )
+    left = [name for name in names if not any(not key or f"{name}.".startswith(f"{key}.") for key in device_map)]
+    if left:
+        parts = dict.fromkeys(_part(name, device_map) for name in left)
+        raise ConfigError(f'device_map gives no device to {_listed(list(parts))}; name them, or "" for all the rest')
+
+
 def canonical(device_map: Any) -> str:
     """One text for maps that say the same, in whatever order."""
     if isinstance(device_map, Mapping):
@@ -78,6 +102,21 @@ def computes_on_cpu(device_map: Any) -> bool:
 
         return not torch.cuda.is_available()
     return str(device_map) == "cpu"
+
+
+def _part(name: str, device_map: Mapping[str, Any]) -> str:
+    """The largest module with this tensor of which nothing is placed."""
+    pieces = name.split(".")
+    for count in range(1, len(pieces)):
+        part = ".".join(pieces[:count])
+        if not any(key.startswith(f"{part}.") for key in device_map):
+            return part
+    return name
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
 
 
 def _check_modules(device_map: Mapping[Any, Any], offload_folder: str | Path | None) -> None:

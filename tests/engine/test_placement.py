@@ -112,6 +112,34 @@ def test_maps_that_can_be_meant_pass(device_map: Any) -> None:
     check_device_map(device_map, None if device_map is None else "weights")
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"model.norm": None}, "gives no device to model.norm; name them"),
+        ({"model.rotary_emb": None, "lm_head": None}, "gives no device to lm_head, model.rotary_emb; name them"),
+        ({"model.layers.1": None}, "gives no device to model.layers.1; name them"),
+        ({"model.layers.1": None, "model.layers.1.mlp": "cpu"}, "gives no device to model.layers.1.self_attn, "),
+        ({"model.layer.2": "cpu"}, "names model.layer.2, which the model does not have; its parts are model, lm_head"),
+    ],
+)
+def test_a_map_that_does_not_fit_the_model_is_refused_before_loading(
+    folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], words: str
+) -> None:
+    def load(*_: Any, **__: Any) -> Any:
+        raise AssertionError("weights were loaded")
+
+    monkeypatch.setattr("transformers.AutoModelForCausalLM.from_pretrained", load)
+    given = {key: place for key, place in {**DISK_MAP, **change}.items() if place is not None}
+    with pytest.raises(ConfigError) as refused:
+        load_model(folder, device_map=given, offload_folder=tmp_path)
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_the_rest_of_a_model_goes_where_the_empty_name_says(folder: str) -> None:
+    loaded = load_model(folder, device_map={"": "cpu", "model.layers.0.mlp": "cpu"})
+    assert {weight.device.type for weight in loaded.model.parameters()} == {"cpu"}
+
+
 def test_a_map_is_read_from_json_and_is_told_apart_whatever_its_order() -> None:
     assert parse_device_map('{"": "cpu"}') == {"": "cpu"} and parse_device_map("auto") == "auto"
     with pytest.raises(ConfigError, match="is no JSON"):
