@@ -7,39 +7,20 @@ import importlib.util
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from confkv_agents.errors import WeightsMissingError, WheelError
 from confkv_agents.wheels import Wheel, download_wheel, fetch_wheel, is_whole
+from tests.fake_pip import FakePip
 
 CONTENT = b"a wheel of a test"
 WHEEL = Wheel("pages==1.2", hashlib.sha256(CONTENT).hexdigest(), "the pages", "tool fetch pages")
 
 
-class FakePip:
-    """Stands for `pip download`: writes a file, or fails."""
-
-    def __init__(self) -> None:
-        self.content: bytes | None = CONTENT
-        self.commands: list[list[str]] = []
-        self.requirements = ""
-
-    def __call__(self, command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        self.commands.append(command)
-        self.requirements = Path(command[command.index("-r") + 1]).read_text()
-        if self.content is None:
-            return subprocess.CompletedProcess(command, 1, "", "ERROR: no network here")
-        folder = Path(command[command.index("-d") + 1])
-        folder.mkdir()
-        (folder / "pages-1.2-py3-none-any.whl").write_bytes(self.content)
-        return subprocess.CompletedProcess(command, 0, "", "")
-
-
 @pytest.fixture
 def pip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakePip:
-    fake = FakePip()
+    fake = FakePip("pages-1.2-py3-none-any.whl", CONTENT)
     monkeypatch.setenv("CONFKV_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(subprocess, "run", fake)
     return fake

