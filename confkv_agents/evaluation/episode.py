@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from confkv_agents.errors import BrowserError, ConfKVError, InfraError, SiteError
 from confkv_agents.evaluation.memory import process_memory_bytes
-from confkv_agents.evaluation.records import EpisodeRecorder, EpisodeResult, StepRecord, StopReason
+from confkv_agents.evaluation.recording import EpisodeRecorder
+from confkv_agents.evaluation.records import EpisodeResult, StepRecord, StopReason
 from confkv_agents.evaluation.usage import Usage, merge_usage
 
 if TYPE_CHECKING:

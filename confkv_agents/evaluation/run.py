@@ -17,7 +17,8 @@ from confkv_agents.evaluation.agents import AgentFile, open_agent
 from confkv_agents.evaluation.episode import run_episode
 from confkv_agents.evaluation.means import load_judges, make_means, surroundings_of
 from confkv_agents.evaluation.options import PlayOptions
-from confkv_agents.evaluation.records import EpisodeResult, RunRecorder, require_writable
+from confkv_agents.evaluation.recording import RunRecorder, require_writable
+from confkv_agents.evaluation.records import EpisodeResult
 from confkv_agents.evaluation.report import write_reports
 from confkv_agents.paths import user_path
 

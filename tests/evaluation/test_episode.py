@@ -10,7 +10,7 @@ import pytest
 from confkv_agents.errors import AgentError, InfraError, PromptTooLongError
 from confkv_agents.evaluation.episode import run_episode
 from confkv_agents.evaluation.files import read_json, read_json_lines
-from confkv_agents.evaluation.records import RunRecorder
+from confkv_agents.evaluation.recording import RunRecorder
 from tests.evaluation.fakes import FakeAgent, FakeCheck, FakeEnv, FakeTask
 
 

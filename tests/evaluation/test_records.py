@@ -8,7 +8,8 @@ import pytest
 
 from confkv_agents.errors import RecordError
 from confkv_agents.evaluation.files import read_json
-from confkv_agents.evaluation.records import RunRecorder, redacted, slug
+from confkv_agents.evaluation.recording import RunRecorder
+from confkv_agents.evaluation.records import redacted, slug
 from tests.evaluation.fakes import FakeTask
 
 

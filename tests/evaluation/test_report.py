@@ -12,7 +12,7 @@ from confkv_agents.cache import read_trace
 from confkv_agents.errors import RecordError
 from confkv_agents.evaluation.episode import run_episode
 from confkv_agents.evaluation.files import write_json
-from confkv_agents.evaluation.records import RunRecorder
+from confkv_agents.evaluation.recording import RunRecorder
 from confkv_agents.evaluation.report import write_reports
 from tests.evaluation.fakes import FakeAgent, FakeCheck, FakeEnv, FakeTask
 

@@ -15,7 +15,8 @@ from confkv_agents.evaluation.episode import Environment, run_episode
 if TYPE_CHECKING:
     from confkv_agents.evaluation.agents import Agent
     from confkv_agents.evaluation.batch.options import Unit
-    from confkv_agents.evaluation.records import EpisodeRecorder, EpisodeResult, StepRecord
+    from confkv_agents.evaluation.recording import EpisodeRecorder
+    from confkv_agents.evaluation.records import EpisodeResult, StepRecord
 
 
 class Station(Protocol):

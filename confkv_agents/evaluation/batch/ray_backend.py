@@ -21,7 +21,8 @@ from confkv_agents.evaluation.batch.relay import Message, Player, keep
 
 if TYPE_CHECKING:
     from confkv_agents.evaluation.batch.options import Unit
-    from confkv_agents.evaluation.records import EpisodeRecorder, EpisodeResult, StepRecord
+    from confkv_agents.evaluation.recording import EpisodeRecorder
+    from confkv_agents.evaluation.records import EpisodeResult, StepRecord
 
 _TICK_S = 0.5
 _PATIENCE_S = 10.0

@@ -18,7 +18,8 @@ from confkv_agents.evaluation.batch.backends import Station, play_at
 
 if TYPE_CHECKING:
     from confkv_agents.evaluation.batch.options import Unit
-    from confkv_agents.evaluation.records import EpisodeRecorder, EpisodeResult, StepRecord
+    from confkv_agents.evaluation.recording import EpisodeRecorder
+    from confkv_agents.evaluation.records import EpisodeResult, StepRecord
 
 Message = tuple[str, tuple[Any, ...]]
 """What to call, and with what: a method of the record, or `on_step`."""

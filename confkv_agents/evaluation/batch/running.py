@@ -20,7 +20,7 @@ from confkv_agents.evaluation.batch.results import Results
 from confkv_agents.evaluation.batch.store import BatchStore
 from confkv_agents.evaluation.batch.workers import play_units
 from confkv_agents.evaluation.means import load_judges, make_means, surroundings_of
-from confkv_agents.evaluation.records import require_writable
+from confkv_agents.evaluation.recording import require_writable
 from confkv_agents.evaluation.report import write_episode_report
 from confkv_agents.paths import user_path
 

@@ -25,16 +25,8 @@ from confkv_agents.errors import ConfigError, RecordError
 from confkv_agents.evaluation.batch.kinds import kinds_of, length_of
 from confkv_agents.evaluation.batch.options import NO_POLICY, Unit
 from confkv_agents.evaluation.files import to_json, write_json
-from confkv_agents.evaluation.records import (
-    BATCH_SCHEMA,
-    EpisodeRecorder,
-    RunRecorder,
-    Status,
-    read_record,
-    read_rows,
-    slug,
-    versions,
-)
+from confkv_agents.evaluation.recording import EpisodeRecorder, RunRecorder
+from confkv_agents.evaluation.records import BATCH_SCHEMA, Status, read_record, read_rows, slug, versions
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

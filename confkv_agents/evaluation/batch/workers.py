@@ -25,7 +25,8 @@ from confkv_agents.evaluation.records import EpisodeResult
 
 if TYPE_CHECKING:
     from confkv_agents.evaluation.batch.store import BatchStore
-    from confkv_agents.evaluation.records import EpisodeRecorder, StepRecord
+    from confkv_agents.evaluation.recording import EpisodeRecorder
+    from confkv_agents.evaluation.records import StepRecord
 
 _log = logging.getLogger(__name__)
 _PATIENCE_S = 20.0

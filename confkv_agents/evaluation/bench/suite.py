@@ -28,7 +28,8 @@ from confkv_agents.errors import ConfigError, RecordError
 from confkv_agents.evaluation.bench.policies import parse_policies
 from confkv_agents.evaluation.bench.texts import Text, load_texts
 from confkv_agents.evaluation.files import append_json_line, sha256_of, to_json, write_json
-from confkv_agents.evaluation.records import read_rows, require_writable, versions
+from confkv_agents.evaluation.recording import require_writable
+from confkv_agents.evaluation.records import read_rows, versions
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -17,7 +17,7 @@ from confkv_agents.evaluation.bench.replay import ReplayBench, replay, summed
 from confkv_agents.evaluation.bench.suite import Common, run_bench
 from confkv_agents.evaluation.episode import run_episode
 from confkv_agents.evaluation.files import read_json
-from confkv_agents.evaluation.records import RunRecorder
+from confkv_agents.evaluation.recording import RunRecorder
 from tests.engine.tiny import tiny_llama
 from tests.evaluation.fakes import FakeAgent, FakeEnv, FakeTask
 
