@@ -241,29 +241,35 @@ def _favourites(db: sqlite3.Connection, rng: random.Random) -> None:
 
 
 def _wanted(db: sqlite3.Connection, rng: random.Random, codes: set[str], listings: list[_Posted]) -> None:
-    """Ads of people who look for what somebody offers, found only by its photos; look-alikes cost another price."""
+    """Ads of people who look for what somebody offers, found only by its photos.
+
+    No ad tells where the thing is, and the ad pays for every look-alike too: only the colour leads to it.
+    """
     hidden = []
     single = {kind.noun for kind in KINDS if kind.many != kind.noun}
     looks = Counter((listing.facts["kind"], listing.facts["colour"]) for listing in listings)
-    for listing_id, seller, price, city, _, shown in listings:
+    dearest: dict[str, int] = {}  # of those that keep their colour to themselves
+    for listing_id, seller, price, _, _, shown in listings:
+        if shown["colour_hidden"] and shown["pieces"] == 1:
+            dearest[shown["kind"]] = max(price, dearest.get(shown["kind"], 0))
         plain = shown["colour_hidden"] and shown["pieces"] == 1 and shown["kind"] in single and not shown["mark"]
         if seller > 1 and price < 60000 and plain:
-            hidden.append((listing_id, price, city, shown))
+            hidden.append((listing_id, shown))
     rng.shuffle(hidden)
     seen: set[str] = set()
-    names = db.execute("SELECT name, email FROM user WHERE id > 3 ORDER BY id").fetchall()
+    names = db.execute("SELECT name, email, city FROM user WHERE id > 3 ORDER BY id").fetchall()
     people_ = iter(rng.sample(names, 6))
-    for listing_id, price, city, shown in hidden:
+    for listing_id, shown in hidden:
         if shown["kind"] in seen or looks[shown["kind"], shown["colour"]] > 1:
             continue
         seen.add(shown["kind"])
-        name, email = next(people_)
-        most = price // 100 + rng.randint(2, 9)
+        name, email, city = next(people_)
+        most = dearest[shown["kind"]] // 100 + rng.randint(2, 9)
         reference = _code(rng, codes)
         article = "an" if shown["colour"] == "orange" else "a"
         text = (
             f"I have been looking for {article} {shown['colour']} {shown['kind']} for weeks. I pay up to ${most},"
-            f" and I come to {city} to fetch it. If you know of one, write to me and quote {reference}."
+            f" and I fetch it from anywhere. If you know of one, write to me and quote {reference}."
         )
         db.execute(
             "INSERT INTO wanted (title, text, name, email, most, city, reference, facts)"

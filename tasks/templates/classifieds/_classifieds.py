@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,8 +14,10 @@ ME = "lena.marsh@kerbside.test"
 COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "black", "white", "brown")
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight")
 _LISTINGS = (
-    "SELECT listing.id, title, price, listing.city, city.region, category.name AS category, facts,"
+    "SELECT listing.id, listing.title, price, listing.city, city.region, category.name AS category, facts,"
     " user.name AS seller, user.email, user.phone,"
+    " listing.title || ' ' || description || ' ' || spot || ' ' || COALESCE((SELECT GROUP_CONCAT(said.title || ' ' ||"
+    " said.body, ' ') FROM comment AS said WHERE said.listing_id = listing.id), '') AS text,"
     " (SELECT COUNT(*) FROM photo WHERE listing_id = listing.id) AS photos"
     " FROM listing JOIN city ON city.name = listing.city JOIN category ON category.id = category_id"
     " JOIN user ON user.id = user_id WHERE user_id {} ORDER BY listing.id"
@@ -22,7 +25,10 @@ _LISTINGS = (
 
 
 def listings(drawing: Drawing, own: bool = False) -> list[Row]:
-    """Listings of other people, or the demo user's own, with place, seller and what their photos show as columns."""
+    """Listings of other people, or the demo user's own, with place, seller and what their photos show as columns.
+
+    `text` is everything that words tell on the listing's page, comments included.
+    """
     found = []
     for row in drawing.rows("classifieds", _LISTINGS.format("= 1" if own else "> 1")):
         facts = json.loads(row.pop("facts"))
@@ -36,13 +42,29 @@ def others(drawing: Drawing, *but: Row) -> list[Row]:
     return [row for row in listings(drawing) if row["email"] not in taken]
 
 
-def found_by(drawing: Drawing, kind: str) -> int:
+def found_by(drawing: Drawing, kind: str, region: str = "") -> int:
     """How many listings a search for a kind may list, at most: its words in titles or descriptions."""
     words = [word.removesuffix("s") for word in kind.split()]
     where = " AND ".join("title || description LIKE ?" for _ in words)
-    sql = f"SELECT COUNT(*) AS count FROM listing WHERE {where}"
-    (row,) = drawing.rows("classifieds", sql, *(f"%{word}%" for word in words))
+    sql = f"SELECT COUNT(*) AS count FROM listing JOIN city ON city.name = city WHERE {where} AND region LIKE ?"
+    (row,) = drawing.rows("classifieds", sql, *(f"%{word}%" for word in words), region or "%")
     return int(row["count"])
+
+
+def quiet(rows: Sequence[Row], words: Sequence[str]) -> list[Row]:
+    """The listings whose page has none of some words: what photos show is neither told there nor mistold."""
+    telling = re.compile(rf"\b({'|'.join(words)})\b", re.IGNORECASE)
+    return [row for row in rows if not telling.search(row["text"])]
+
+
+def colour_hidden(drawing: Drawing) -> list[Row]:
+    """Listings whose colour only photos tell, and on whose page no colour is spoken of."""
+    return quiet([row for row in listings(drawing) if row["colour_hidden"]], COLOURS)
+
+
+def plain(row: Row) -> bool:
+    """Whether a listing is of a single thing, and its text owns up to no mark."""
+    return row["pieces"] == 1 and (not row["mark"] or row["mark_hidden"])
 
 
 def different(rows: Sequence[Row], column: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
-from ._classifieds import changes, different, listings, open_listing, others, sent, stop, write_to
+from ._classifieds import changes, colour_hidden, different, open_listing, others, sent, stop, write_to
 
 _TEXTS = (
     "Do you have one in {} or {}?",
@@ -16,7 +16,7 @@ _TEXTS = (
 
 def draw(drawing: Drawing) -> Draft:
     """Two listings of hidden, unlike colours, a third of another colour, and a listing whose seller is written to."""
-    hidden = [row for row in listings(drawing) if row["colour_hidden"]]
+    hidden = colour_hidden(drawing)
     first, second = drawing.sample(hidden, 2, "title")
     rival = drawing.rng.choice(hidden)
     different([first, second, rival], "colour")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
 from ._classifieds import changes, click, different, listings, open_listing, sent, stop, write_to
 
@@ -10,10 +10,13 @@ _TEXTS = ("Please call N.", "My friend has the number N.", "You can reach my par
 
 
 def draw(drawing: Drawing) -> Draft:
-    """Three listings by different people: whose number is read, who gets it, and whose number would be wrong."""
+    """Three listings by different people: whose number is read, who gets it, and one of the first's kind."""
     offered = listings(drawing)
     first, second = drawing.sample(offered, 2, "title")
-    rival = drawing.rng.choice(offered)
+    alike = [row for row in offered if row["kind"] == first["kind"] and row["id"] != first["id"]]
+    if not alike:
+        raise Unfit("there is no other of the kind")
+    rival = drawing.rng.choice(alike)
     different([first, second, rival], "email")
     text = drawing.rng.choice(_TEXTS)
 

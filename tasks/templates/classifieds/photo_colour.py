@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template
 
-from ._classifieds import COLOURS, answer, listings, open_listing, stop
+from ._classifieds import COLOURS, answer, colour_hidden, open_listing, stop
 
 
 def draw(drawing: Drawing) -> Draft:
     """A listing whose colour is neither in its title nor in its text, and one of another colour."""
-    hidden = [row for row in listings(drawing) if row["colour_hidden"]]
+    hidden = colour_hidden(drawing)
     row = drawing.choose(hidden, "title")
     rival = drawing.rng.choice([each for each in hidden if each["colour"] != row["colour"]])
     wrong = [colour for colour in COLOURS if colour != row["colour"]]

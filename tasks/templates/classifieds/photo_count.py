@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template
 
-from ._classifieds import NUMBERS, answer, listings, open_listing, stop
+from ._classifieds import NUMBERS, answer, listings, open_listing, quiet, stop
 
 
 def draw(drawing: Drawing) -> Draft:
-    """A listing of several pieces whose number is not told, and a set of another size."""
+    """A listing of several pieces on whose page no number from two to eight is spoken of, and a set of another size."""
     # A racket comes with a ball, so that one might count either.
     hidden = [row for row in listings(drawing) if row["pieces_hidden"] and row["kind"] != "tennis racket"]
+    hidden = quiet(hidden, [word for number in range(2, len(NUMBERS)) for word in (str(number), NUMBERS[number])])
     row = drawing.choose(hidden, "title")
     rival = drawing.rng.choice([each for each in hidden if each["pieces"] != row["pieces"]])
     pieces = row["pieces"]

@@ -1,10 +1,11 @@
-"""Save the one listing of a kind in a region whose photos show a crack, a stain or the like."""
+"""Save the one listing of a kind whose photos show a crack, a stain or the like."""
 
 from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks.worlds import Row
 
-from ._classifieds import changes, click, found_by, last_photo, listings, search, select, stop
+from ._classifieds import changes, click, found_by, listings, plain, search, select, stop
 
 _MARKS = {
     "cracked": "a crack",
@@ -13,37 +14,47 @@ _MARKS = {
     "stained": "a brown stain",
     "sticker": "a star sticker",
 }
+_CLOSE = 3  # which photo shows the mark from near
 
 
 def draw(drawing: Drawing) -> Draft:
-    """A listing with a mark that its text keeps to itself; the only one of its kind and region with that mark."""
+    """A listing with a mark that its text keeps to itself, and others of the kind that text cannot rule out."""
     offered = listings(drawing)
     saved = {row["listing_id"] for row in drawing.rows("classifieds", "SELECT * FROM favourite WHERE user_id = 1")}
     everything = [*offered, *listings(drawing, own=True)]
 
-    def alone(row: dict[str, object]) -> bool:
-        return sum(all(each[key] == row[key] for key in ("kind", "mark", "region")) for each in everything) == 1
+    def rivals(row: Row, region: str) -> list[Row]:
+        alike = [each for each in everything if each["kind"] == row["kind"] and region in ("", each["region"])]
+        if sum(each["mark"] == row["mark"] for each in alike) > 1 or found_by(drawing, row["kind"], region) > 8:
+            return []  # two have the mark, or they fill more than a page
+        # The number of photos would tell too: a marked thing has one more.
+        silent = [each for each in alike if plain(each) and each["photos"] == row["photos"] and each in offered]
+        return [each for each in silent if each["id"] not in saved | {row["id"]}]
 
-    hidden = [row for row in offered if row["mark_hidden"] and row["pieces"] == 1 and alone(row)]
-    row = drawing.choose([each for each in hidden if each["id"] not in saved], "title")
-    alike = [each for each in offered if each["kind"] == row["kind"] and each["id"] not in saved]
-    rivals = [each for each in alike if each["id"] != row["id"]]
-    if not rivals or found_by(drawing, row["kind"]) > 8:
-        raise Unfit("there is no other, or they fill more than a page")
-    rival = drawing.rng.choice(rivals)
-    mark = _MARKS[row["mark"]]
-    return Draft(
-        values={"kind": row["kind"], "region": row["region"], "mark": mark},
-        evaluation=changes(drawing, f"saved {row['title']}"),
-        oracle=[
-            select("Place", row["region"]),
+    hidden = [row for row in offered if row["mark_hidden"] and row["pieces"] == 1 and row["id"] not in saved]
+    choices = [(row, region, rivals(row, region)) for row in hidden for region in (row["region"], "")]
+    fitting = [choice for choice in choices if choice[2]]
+    if not fitting:
+        raise Unfit("words tell which one it is, or nothing has a mark")
+    row, region, alike = drawing.rng.choice(fitting)  # no name of theirs is in the task
+    rival = drawing.rng.choice(alike)
+    place, mark = f"in '{region}'" if region else "on Kerbside", _MARKS[row["mark"]]
+
+    def saving(each: Row, note: str = "") -> list[Row]:
+        return [
+            *([select("Place", region)] if region else []),
             search(row["kind"]),
-            click("link", row["title"], note=f"{mark} on '{row['title']}'"),
-            last_photo(row),
-            click("button", "Save listing"),
+            click("link", each["title"]),
+            click("link", f"Photo {_CLOSE} of {each['photos']}"),
+            click("button", "Save listing", note),
             stop(),
-        ],
-        near_miss=[search(row["kind"]), click("link", rival["title"]), click("button", "Save listing"), stop()],
+        ]
+
+    return Draft(
+        values={"kind": row["kind"], "place": place, "mark": mark},
+        evaluation=changes(drawing, f"saved {row['title']}"),
+        oracle=saving(row, f"{mark} on '{row['title']}'"),
+        near_miss=saving(rival),
         login=True,
     )
 
@@ -51,16 +62,16 @@ def draw(drawing: Drawing) -> Draft:
 TEMPLATE = Template(
     sites=("classifieds",),
     wordings=(
-        "(Save|Keep) the listing of a '{kind}' in '{region}' whose photos show {mark}.",
-        "One '{kind}' in '{region}' has {mark} on it in the photos. (Save it for me|Put it among my saved listings).",
-        "(Look through|Go through) the '{kind}' listings from '{region}' and save the one with {mark}.",
-        "I repair things. (Find|Look for) the '{kind}' with {mark} that is in '{region}' and save the listing.",
-        "In which listing from '{region}' does the '{kind}' have {mark}? (Save that one|Add it to my saved ones).",
+        "(Save|Keep) the listing of a '{kind}' {place} whose photos show {mark}.",
+        "One '{kind}' {place} has {mark} on it in the photos. (Save it for me|Put it among my saved listings).",
+        "(Look through|Go through) the listings of a '{kind}' {place} and save the one with {mark}.",
+        "I repair things. (Find|Look for) the '{kind}' with {mark} that is offered {place} and save the listing.",
+        "Which '{kind}' {place} has {mark}, by its photos? (Save that listing|Add that one to my saved listings).",
     ),
     held_out=(
-        "A '{kind}' in '{region}' with {mark}, as one sees in the photos: save that listing.",
-        "I collect damaged and decorated things. In '{region}' a '{kind}' was photographed with {mark}; keep its "
-        "listing for me among the saved ones.",
+        "A '{kind}' with {mark} is offered {place}, as one sees in the photos: save that listing.",
+        "I collect damaged and decorated things. A '{kind}' {place} was photographed with {mark}; keep its listing for "
+        "me among the saved ones.",
     ),
     draw=draw,
     visual="hard",

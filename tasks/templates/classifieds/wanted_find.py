@@ -6,19 +6,21 @@ import json
 
 from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
-from ._classifieds import changes, click, fill, found_by, listings, search, sent, stop
+from ._classifieds import changes, click, colour_hidden, fill, found_by, plain, search, sent, stop
 
 _TEXTS = ("Somebody wants it, see R.", "Please look at the ad R.", "Your thing is wanted: R.", "Answer the ad R.")
 
 
 def draw(drawing: Drawing) -> Draft:
-    """An ad with the listing that it describes, and another listing of the kind by somebody else."""
-    offered = {row["id"]: row for row in listings(drawing)}
-    ads = drawing.rows("classifieds", "SELECT title, reference, facts FROM wanted ORDER BY id")
-    meant = [ad | {"row": offered[json.loads(ad["facts"])["listing_id"]]} for ad in ads]
-    ad = drawing.rng.choice(meant)
-    row = ad["row"]
+    """An ad with the listing that it describes, and another by somebody else that text cannot rule out."""
+    offered = {row["id"]: row for row in colour_hidden(drawing)}
+    ads = drawing.rows("classifieds", "SELECT title, reference, most, facts FROM wanted ORDER BY id")
+    ad = drawing.rng.choice(ads)
+    row = offered.get(json.loads(ad["facts"])["listing_id"])
+    if row is None:
+        raise Unfit("its text speaks of a colour")
     rivals = [each for each in offered.values() if each["kind"] == row["kind"] and each["email"] != row["email"]]
+    rivals = [each for each in rivals if plain(each) and each["price"] <= 100 * ad["most"]]
     if not rivals or found_by(drawing, row["kind"]) > 8:
         raise Unfit("there is no other, or they fill more than a page")
     text = drawing.rng.choice(_TEXTS).replace("R.", f"{ad['reference']}.")

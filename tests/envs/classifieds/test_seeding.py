@@ -45,7 +45,9 @@ def test_listings_are_many_and_unambiguous(build, seed):
 @pytest.mark.parametrize("seed", range(8))
 def test_a_wanted_thing_is_offered_once_and_recognised_by_its_photo_only(build, seed):
     db = build(seed)
-    looks = [json.loads(row[0]) for row in db.execute("SELECT facts FROM listing")]
+    offered = [(json.loads(facts), price) for facts, price in db.execute("SELECT facts, price FROM listing")]
+    looks = [facts for facts, _ in offered]
+    cities = [name for (name,) in db.execute("SELECT name FROM city")]
     ads = db.execute("SELECT text, facts, most FROM wanted").fetchall()
     assert len(ads) == 6
     for text, facts, most in ads:
@@ -55,7 +57,12 @@ def test_a_wanted_thing_is_offered_once_and_recognised_by_its_photo_only(build, 
         look = json.loads(shown)
         assert f"{look['colour']} {look['kind']}" in text
         assert look["colour"] not in f"{title} {description}".lower()
-        assert price <= most * 100
+        alike = [
+            cents for facts, cents in offered
+            if facts["kind"] == look["kind"] and facts["colour_hidden"] and facts["pieces"] == 1
+        ]  # fmt: skip
+        assert price in alike and max(alike) <= most * 100, "the price leads to none of them"
+        assert not any(city in text for city in cities), "nor does a place"
         assert sum((other["kind"], other["colour"]) == (look["kind"], look["colour"]) for other in looks) == 1
 
 
