@@ -39,6 +39,9 @@ INTERACTIVE = frozenset(
 EDITABLE = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "slider"})
 LANDMARKS = frozenset({"banner", "contentinfo"})
 """Parts that most pages of a site share: the head and the foot."""
+_LABELLED = EDITABLE | {"checkbox", "radio", "switch"}
+"""Roles whose name stands beside them, in a table often in a cell of its own."""
+_CELLS = frozenset({"cell", "gridcell", "columnheader", "rowheader"})
 _TITLED = frozenset({"dialog", "alertdialog", "group", "radiogroup"})
 _LEAF_ROLES = {"heading": "heading", "img": "img", "progressbar": "progressbar", "meter": "meter"}
 _SHOWN_STATES = ("checked", "selected", "pressed", "expanded", "disabled", "readonly", "required", "invalid")
@@ -55,6 +58,7 @@ class Line:
         ref: Set for elements one can act on, empty for texts.
         options: Labels of a list's options.
         landmark: One of `LANDMARKS` that the line lies in, else empty.
+        cell: Handle of the table cell that the line lies in, else empty.
     """
 
     role: str
@@ -67,20 +71,37 @@ class Line:
     options: tuple[str, ...] = ()
     url: str = ""
     landmark: str = ""
+    cell: str = ""
 
 
 def outline(root: Node, viewport: Box) -> list[Line]:
     """The lines of a page that fall into `viewport` (for frames: into their visible part)."""
     lines: list[Line] = []
     for line in _visit_children(root, 0, viewport, None):
-        if not line.ref and any(
-            line.name == earlier.name and line.role in ("text", earlier.role) for earlier in lines[-2:]
-        ):
+        if not line.ref and any(_repeats(line, earlier) for earlier in lines[-2:]):
             continue  # said a moment ago, as by the field that this label belongs to
-        if line.ref and lines and lines[-1].role in ("text", "img") and lines[-1].name == line.name:
+        if line.ref and lines and not lines[-1].ref and _announces(lines[-1], line):
             lines.pop()  # a label before its field, a picture before the link to what it shows
         lines.append(line)
     return lines
+
+
+def _repeats(line: Line, earlier: Line) -> bool:
+    """Whether a text only says again what stands before it; what two cells of a table say alike are two facts."""
+    if line.name != earlier.name or line.role not in ("text", earlier.role):
+        return False
+    return not _apart(line, earlier) or earlier.role in _LABELLED
+
+
+def _announces(text: Line, line: Line) -> bool:
+    if text.name != line.name or text.role not in ("text", "img"):
+        return False
+    return text.role == "img" or not _apart(text, line) or line.role in _LABELLED
+
+
+def _apart(line: Line, other: Line) -> bool:
+    """True for lines of two cells."""
+    return bool(line.cell and other.cell) and line.cell != other.cell
 
 
 def _visit_children(parent: Node, depth: int, clip: Box, inside: Node | None) -> Iterator[Line]:
@@ -91,6 +112,8 @@ def _visit_children(parent: Node, depth: int, clip: Box, inside: Node | None) ->
         lines = _visit(child, depth, clip, inside)
         if child.role in LANDMARKS:
             yield from (replace(line, landmark=child.role) for line in lines)
+        elif child.role in _CELLS:
+            yield from (replace(line, cell=line.cell or child.ref) for line in lines)
         else:
             yield from lines
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from confkv_agents.errors import InfraError
+from confkv_agents.web.breaks import READ_BREAKS, part_lines
 from confkv_agents.web.browser import first_line
 from confkv_agents.web.marks import PagePicture
 from confkv_agents.web.observation import Scroll
@@ -24,7 +25,8 @@ _SCREENSHOT_MS = 5000
 _TRIES = 3
 _MAX_FRAMES = 20
 
-_LOOK = """() => {
+_LOOK = (
+    """() => {
   const root = document.scrollingElement || document.documentElement;
   const pictures = [...document.querySelectorAll('img')].slice(0, 500).map(image => {
     const box = image.getBoundingClientRect();
@@ -43,9 +45,13 @@ _LOOK = """() => {
       const box = node.getBoundingClientRect();
       return [box.x, box.y, box.width, box.height];
     });
-  return {editors, top: Math.round(root.scrollTop), height: innerHeight,
+  const breaks = ("""
+    + READ_BREAKS
+    + """)();
+  return {editors, breaks, top: Math.round(root.scrollTop), height: innerHeight,
           total: root.scrollHeight, pictures: pictures};
 }"""
+)
 _BORDER = """element => {
   const style = getComputedStyle(element);
   return [element.clientLeft + (parseFloat(style.paddingLeft) || 0),
@@ -92,6 +98,7 @@ def read_page(page: Page, screenshots: bool = True) -> Reading:
             look: dict[str, Any] = page.evaluate(_LOOK)
             root = parse_snapshot(snapshot)
             _name_editors(root, look["editors"])
+            part_lines(root, look["breaks"])
             add_frame_offsets(root, _borders(page, root))
         except SnapshotError as error:
             problem = f"the page's outline has an unknown form: {error}"
