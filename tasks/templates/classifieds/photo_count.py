@@ -9,8 +9,9 @@ from ._classifieds import NUMBERS, answer, listings, open_listing, quiet, stop
 
 def draw(drawing: Drawing) -> Draft:
     """A listing of several pieces on whose page no number from two to eight is spoken of, and a set of another size."""
-    # A racket comes with a ball, so that one might count either.
-    hidden = [row for row in listings(drawing) if row["pieces_hidden"] and row["kind"] != "tennis racket"]
+    # A racket comes with a ball, so that one might count either; gloves are always two.
+    unclear = ("tennis racket", "boxing glove")
+    hidden = [row for row in listings(drawing) if row["pieces_hidden"] and row["kind"] not in unclear]
     hidden = quiet(hidden, [word for number in range(2, len(NUMBERS)) for word in (str(number), NUMBERS[number])])
     row = drawing.choose(hidden, "title")
     rival = drawing.rng.choice([each for each in hidden if each["pieces"] != row["pieces"]])

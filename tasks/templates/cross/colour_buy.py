@@ -14,8 +14,11 @@ def draw(drawing: Drawing) -> Draft:
     posts = forum.posts(drawing, "post.kind = 'picture' AND json_extract(shot, '$.ware') IS NOT NULL")
     if not posts:
         raise Unfit("no picture shows a product")
+    posts = forum.colour_hidden([post | json.loads(post["shot"]) for post in posts])
+    if not posts:
+        raise Unfit("somebody speaks of a colour")
     post = drawing.rng.choice(posts)
-    seen = json.loads(post["shot"])["ware"]
+    seen = post["ware"]
     named = [row for row in products(drawing) if row["name"] == seen]
     if not named:
         raise Unfit("it is sold out or needs a size")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
+from confkv_agents import plugins
 from confkv_agents.web.tasks import Drawing, Unfit
 from confkv_agents.web.tasks.worlds import Row
 
@@ -59,10 +62,12 @@ PLURALS = {
     "yarn": "balls of yarn",
 }  # fmt: skip
 # Their titles say what they show.
-_TELLING = ("The new wool has come", "Green company", "New arrivals in the tank")
+_TELLING = ("The new wool has come", "Green company", "New arrivals in the tank", "Two arrived instead of one")
+COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "black", "white", "brown")
 _POSTS = (
     "SELECT post.id, post.kind, post.title, post.body, post.score, comments, post.user_id, forum.name AS forum,"
-    " forum.title AS forum_title, forum_id, user.name AS author, picture.shot, article.body AS article"
+    " forum.title AS forum_title, forum_id, user.name AS author, picture.shot, article.body AS article,"
+    " (SELECT GROUP_CONCAT(said.body, ' ') FROM comment AS said WHERE said.post_id = post.id) AS said"
     " FROM post JOIN forum ON forum.id = forum_id JOIN user ON user.id = post.user_id"
     " LEFT JOIN picture ON picture.id = picture_id LEFT JOIN article ON article.post_id = post.id"
     " WHERE instr(post.title, '''') = 0 AND ({}) ORDER BY post.id"
@@ -70,7 +75,7 @@ _POSTS = (
 
 
 def posts(drawing: Drawing, where: str = "1", *values: Any) -> list[Row]:
-    """Posts with their forum and author; titles with an apostrophe are left out, they cannot be quoted plainly."""
+    """Posts with their forum, author and what comments `said`; titles with an apostrophe cannot be quoted plainly."""
     return drawing.rows("forum", _POSTS.format(where), *values)
 
 
@@ -102,6 +107,27 @@ def pictures(drawing: Drawing) -> list[Row]:
         if facts["kind"] in PLURALS and post["title"] not in _TELLING and facts["other"] != facts["kind"]:
             found.append(post | facts | {"things": PLURALS[facts["kind"]]})
     return found
+
+
+def colour_hidden(rows: Sequence[Row]) -> list[Row]:
+    """Picture posts that show a colour and on whose page nobody speaks of one."""
+    telling = re.compile(rf"\b({'|'.join(COLOURS)})\b", re.IGNORECASE)
+    shown = [row for row in rows if row["colour"]]
+    return [row for row in shown if not telling.search(f"{row['title']} {row['body']} {row['said']}")]
+
+
+@cache
+def views() -> Row:
+    """What picture posts may show at all, in any seed, by their titles: a reader of many titles comes to know it."""
+    site = plugins.load_module(plugins.find_env("forum"), "envs.forum")
+    boards = importlib.import_module(f"{site.__name__}.board.content").BOARDS
+    return {view.title: view for board in boards for view in board.views}
+
+
+def could_show(post: Row, kind: str, colour: str | None) -> bool:
+    """Whether a picture post with this title might show a kind of thing (in a colour)."""
+    view = views()[post["title"]]
+    return kind in (*view.kinds, *view.others) and (not colour or not view.colours or colour in view.colours)
 
 
 def different(rows: Sequence[Row], column: str) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template
 
-from ._forum import ME, PLURALS, changes, different, message, open_post, page_checks, pictures, stop
+from ._forum import ME, PLURALS, changes, colour_hidden, different, message, open_post, page_checks, pictures, stop
 
 
 def draw(drawing: Drawing) -> Draft:
     """Two coloured pictures by two members."""
-    coloured = [post for post in pictures(drawing) if post["colour"]]
-    seen, other = pair = drawing.sample(coloured, 2, "title")
+    seen, other = pair = drawing.sample(colour_hidden(pictures(drawing)), 2, "title")
     different(pair, "colour")
     different([*pair, {"author": ME}], "author")
     writer = other["author"]

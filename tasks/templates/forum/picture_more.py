@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
-from ._forum import changes, click, open_post, page_checks, pictures, stop
+from ._forum import changes, click, open_post, page_checks, pictures, stop, views
 
 
 def draw(drawing: Drawing) -> Draft:
@@ -14,6 +14,8 @@ def draw(drawing: Drawing) -> Draft:
     if abs(first["count"] - second["count"]) < 2:
         raise Unfit("it is too close")
     more, less = (first, second) if first["count"] > second["count"] else (second, first)
+    if max(views()[less["title"]].counts) <= min(views()[more["title"]].counts):
+        raise Unfit("the titles tell which shows more")
     seen = [f"{post['count']} {post['things']}" for post in (first, second)]
     looking = [*open_post(first), *open_post(second, note=seen[0])]
     verdict = f"{seen[1]}: more '{more['title']}'"

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+import json
 
-from ._forum import changes, click, page_checks, pictures, stop
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks.worlds import Row
+
+from ._forum import changes, click, could_show, page_checks, pictures, posts, stop
 
 
 def draw(drawing: Drawing) -> Draft:
-    """A picture that only one post of its forum shows, on the first page, and another picture of the forum."""
-    shown = [post for post in pictures(drawing) if post["count"] > 1]
-    post = drawing.choose(shown, "title")
-    everything = [each for each in pictures(drawing) if each["forum"] == post["forum"]]
-    same = [each for each in everything if post["kind"] in (each["kind"], each["other"])]
-    others = [each for each in everything if each["id"] != post["id"]]
-    if len(same) > 1 or not others:
-        raise Unfit("two pictures of the forum show it")
-    hot = drawing.rows(
-        "forum", "SELECT post.id FROM post WHERE forum_id = ? ORDER BY hot DESC, id DESC LIMIT 10", post["forum_id"]
-    )
-    first_page = {row["id"] for row in hot}
-    others = [each for each in others if each["id"] in first_page]
-    if post["id"] not in first_page or not others:
-        raise Unfit("it stands on the second page")
-    other = drawing.rng.choice(others)
+    """A picture that only one post of its forum shows, and another on the same page whose title fits as well."""
+    choices = [(post, _rivals(drawing, post)) for post in pictures(drawing) if post["count"] > 1]
+    fitting = [choice for choice in choices if choice[1]]
+    if not fitting:
+        raise Unfit("titles tell which one it is")
+    post, rivals = drawing.rng.choice(fitting)  # no name of theirs is in the task
+    other = drawing.rng.choice(rivals)
     what = f"{post['colour']} {post['things']}" if post["colour"] else post["things"]
     way = [click("link", "Forums"), click("link", post["forum_title"])]
 
@@ -37,6 +31,20 @@ def draw(drawing: Drawing) -> Draft:
         near_miss=[*way, *voting(other["title"])],
         login=True,
     )
+
+
+def _rivals(drawing: Drawing, post: Row) -> list[Row]:
+    """Other pictures on the first page of the forum whose titles fit what a post shows; none unless it is there too."""
+    kind, colour = post["kind"], post["colour"]
+    pictured = posts(drawing, "post.kind = 'picture' AND forum_id = ? AND post.id <> ?", post["forum_id"], post["id"])
+    pictured = [each | json.loads(each["shot"]) for each in pictured]
+    same = [each for each in pictured if kind in (each["kind"], each["other"])]
+    if any(not colour or each["colour"] in (None, colour) for each in same):
+        return []  # another shows it
+    hot = "SELECT post.id FROM post WHERE forum_id = ? ORDER BY hot DESC, id DESC LIMIT 10"
+    first_page = {row["id"] for row in drawing.rows("forum", hot, post["forum_id"])}
+    fitting = [each for each in pictured if each["id"] in first_page and could_show(each, kind, colour)]
+    return fitting if post["id"] in first_page else []
 
 
 TEMPLATE = Template(

@@ -20,21 +20,27 @@ from ._shop import (
 
 
 def draw(drawing: Drawing) -> Draft:
-    """A thing whose colour only its picture tells, a kind sold in that colour and in others, and an errand."""
+    """A thing whose colour only its picture tells, a kind sold in that colour and in others, and an errand.
+
+    No two of a kind are of one colour, so that the named colours of the thing's own kind rule themselves out.
+    """
     owned = drawing.choose(colour_hidden(drawing))
     kinds: dict[str, list[Row]] = {}
     for row in every_product(drawing, "colour IS NOT NULL AND sizes = '[]'"):
         kinds.setdefault(row["noun"], []).append(row)
+    ruled_out = {row["tint"] for row in kinds.get(owned["noun"], ())}
     fitting = [
-        (noun, row)
+        (row, other)
         for noun, goods in kinds.items()
         for row in goods
-        if noun != owned["noun"] and row["tint"] == owned["tint"] and row["stock"] and len(goods) > 1
+        for other in goods
+        if noun != owned["noun"] and row["tint"] == owned["tint"] and row["stock"]
+        if other["stock"] and other["tint"] not in {row["tint"], *ruled_out}
     ]
     if not fitting:
-        raise Unfit("nothing is sold in the same colour")
-    noun, match = drawing.rng.choice(fitting)
-    other = drawing.rng.choice([row for row in kinds[noun] if row != match])
+        raise Unfit("nothing is sold in the same colour and in another")
+    match, other = drawing.rng.choice(fitting)
+    noun = match["noun"]
     errand = drawing.choose([row for row in plain_products(drawing) if not row["colour"] and row["noun"] != noun])
     colour = owned["tint"].lower()
 
