@@ -197,11 +197,13 @@ def site(
     seed: Annotated[int, typer.Option(help="Seed of the site's state.")] = 0,
 ) -> None:
     """Serve a site to look at it by hand; Ctrl-C ends it."""
+    from confkv_agents.web.doors import VARIABLE, given_key
     from confkv_agents.web.sites import SiteServer
 
-    server = SiteServer(name, seed, port=port)
+    server = SiteServer(name, seed, port=port, key=given_key())
     with server, contextlib.suppress(KeyboardInterrupt):
         typer.echo(f"{server.info.title} runs at {server.url} (Ctrl-C ends it)")
+        typer.echo(f"Tasks can be played on it, --site {server.info.name}={server.url}, with {VARIABLE}={server.key}")
         threading.Event().wait()
 
 

@@ -280,7 +280,7 @@ class Session:
     def collect(self, task: Task, answer: str | None, means: Means) -> list[Finding]:
         """Look at what the episode left, on a page of its own. See `confkv_agents.web.evaluators.collect`."""
         final_url = self._tabs.active.url
-        page = EvaluatorPage(self._tabs.open_hidden, final_url, limits=self._limits)
+        page = EvaluatorPage(self._tabs.open_hidden, final_url, limits=self._limits, behind=self._sites.behind)
         said, stopped = task.manner.no_answer if answer is None else answer, answer is not None
         given = EvaluationInput(said, page, self._sites, final_url, means, self._allow, stopped)
         try:

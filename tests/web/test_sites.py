@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from confkv_agents.errors import PluginError, SiteError
-from confkv_agents.web import sites as sites_module
+from confkv_agents.web import site_server
 from confkv_agents.web.http import fetch_json, is_healthy, sign_in
 from confkv_agents.web.sites import SiteServer, SiteSet, site_info
 from tests.web.conftest import Pages
@@ -169,7 +169,7 @@ def test_folders_of_killed_processes_are_removed(monkeypatch: pytest.MonkeyPatch
     dead.mkdir()
     mine = tmp_path / "confkv-site-notes"
     mine.mkdir()
-    sites_module._remove_leftovers()
+    site_server._remove_leftovers()
     assert not dead.exists()
     assert mine.exists()
 

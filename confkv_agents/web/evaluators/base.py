@@ -51,6 +51,14 @@ class EvaluatorPage:
 
     It opens where the agent ended, when first needed, and is carried through all evaluators in order, since
     some tasks' conditions mean the page that the one before opened.
+
+    Args:
+        open_page: Opens it.
+        final_url: Where the agent ended.
+        navigation_ms: Deadline of a page.
+        limits: Bounds of waiting for one.
+        behind: What a site's locked door at an address tells, None for other addresses (`SiteSet.behind`). It is shown
+            to this page when a check goes there, and never came by the browser's own requests.
     """
 
     def __init__(
@@ -59,8 +67,10 @@ class EvaluatorPage:
         final_url: str,
         navigation_ms: int = 15_000,
         limits: SettleLimits = DEFAULT_LIMITS,
+        behind: Callable[[str], Any] = lambda _: None,
     ) -> None:
         self._open = open_page
+        self._behind = behind
         self._page: Page | None = None
         self._url = final_url
         self._navigation_ms = navigation_ms
@@ -85,9 +95,15 @@ class EvaluatorPage:
 
         Raises:
             InfraError: It does not answer.
+            SiteError: A site does not tell its state.
         """
         if self._page is None:
             self._page = self._open()
+        told = self._behind(url)
+        if told is not None:
+            self._page.route(
+                url, lambda route: route.fulfill(json=told, headers={"Cache-Control": "no-store"}), times=1
+            )
         self._visit(url)
         self._url = self._page.url
 
