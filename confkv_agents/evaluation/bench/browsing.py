@@ -1,7 +1,8 @@
 """The environment measured: time of a step per site, and whether hundreds of episodes leave anything behind.
 
 Scripted solutions are played one after the other in one browser, as an evaluation does. A step's time is that of
-acting, waiting until the page rests, and observing; the agent's own time is not in it.
+acting, waiting until the page rests, and observing; the agent's own time is not in it. Memory is compared between
+episodes of the same tasks, after each was played once: until then, sites fill their caches of pages and pictures.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 WINDOW = 50
 """Episodes at the beginning and at the end whose memory is compared."""
+DISTINCT = 25
+"""Tasks that are played in turn; `WINDOW` is a multiple of it, so that both ends are the same tasks."""
 FLAT = 0.05
 """How much more the last may hold than the first."""
 
@@ -52,13 +55,26 @@ class Played:
     memory: int
 
 
+def spread(tasks: Sequence[Task], most: int = DISTINCT) -> list[Task]:
+    """At most so many of the tasks that have a script, taken evenly from all.
+
+    Raises:
+        ConfigError: No task has a script.
+    """
+    scripted = [task for task in tasks if task.oracle]
+    if not scripted:
+        raise ConfigError("none of the tasks has a scripted solution (x_confkv.oracle) to play")
+    count = min(most, len(scripted))
+    return [scripted[index * len(scripted) // count] for index in range(count)]
+
+
 def play(
     tasks: Sequence[Task], episodes: int, full: bool, told: Callable[[int, Played], None] = lambda *_: None
 ) -> tuple[list[Played], int]:
     """Play scripted solutions in one browser.
 
     Args:
-        tasks: Played in turn, again and again; those without a script are left out.
+        tasks: With scripts; played in turn, again and again.
         episodes: How many.
         full: Take screenshots, draw marks and cut pictures, as for a model that sees.
         told: Called after each episode.
@@ -67,7 +83,6 @@ def play(
         The episodes, and the number of processes left after everything was closed.
 
     Raises:
-        ConfigError: No task has a script.
         ConfKVError: The browser or a site does not start.
     """
     from confkv_agents.evaluation.agents import load_agent
@@ -77,16 +92,13 @@ def play(
     from confkv_agents.web.observation import ObservationConfig
     from confkv_agents.web.sites import SiteSet
 
-    scripted = [task for task in tasks if task.oracle]
-    if not scripted:
-        raise ConfigError("none of the tasks has a scripted solution (x_confkv.oracle) to play")
-    names = sorted({name for task in scripted for name in task.sites})
+    names = sorted({name for task in tasks for name in task.sites})
     shown = ObservationConfig() if full else ObservationConfig(marks=False, pictures=0, screenshots=False)
     me = psutil.Process()
     before = {child.pid for child in me.children(recursive=True)}
     found: list[Played] = []
     with Browser() as browser, SiteSet.start(names) as sites, WebEnv(browser, sites, observation=shown) as env:
-        for number, task in enumerate(itertools.islice(itertools.cycle(scripted), episodes), start=1):
+        for number, task in enumerate(itertools.islice(itertools.cycle(tasks), episodes), start=1):
             steps: list[float] = []
             began = time.monotonic()
             first: list[float] = []
@@ -108,12 +120,13 @@ def play(
     return found, len(left)
 
 
-def summarize(episodes: Sequence[Played], left: int) -> dict[str, Any]:
+def summarize(episodes: Sequence[Played], left: int, warm_up: int = 0) -> dict[str, Any]:
     """What the episodes come to.
 
     Args:
         episodes: In the order played.
         left: Processes that were left.
+        warm_up: How many of the first count for everything but memory.
 
     Returns:
         `sites`: per site the number of steps, median and 90th percentile of a step and median of a beginning, in ms;
@@ -131,9 +144,9 @@ def summarize(episodes: Sequence[Played], left: int) -> dict[str, Any]:
             "begin_ms": 1000 * statistics.median(begins),
         }
     memory = None
-    if len(episodes) >= 2 * WINDOW:
-        first = statistics.fmean(each.memory for each in episodes[:WINDOW])
-        last = statistics.fmean(each.memory for each in episodes[-WINDOW:])
+    held = [each.memory for each in episodes[warm_up:]]
+    if len(held) >= 2 * WINDOW:
+        first, last = statistics.fmean(held[:WINDOW]), statistics.fmean(held[-WINDOW:])
         memory = {"first": first, "last": last, "ratio": last / first, "flat": last <= (1 + FLAT) * first}
     return {
         "episodes": len(episodes),

@@ -13,7 +13,7 @@ def env(
     tasks: Annotated[
         str, typer.Option(help="Tasks with scripted solutions: a name, a folder or a pattern.")
     ] = "tasks/**/*.json",
-    episodes: Annotated[int, typer.Option(help="Episodes, the tasks in turn.", min=1)] = 200,
+    episodes: Annotated[int, typer.Option(help="Episodes after every task was played once.", min=1)] = 200,
     bare: Annotated[bool, typer.Option("--bare", help="Without screenshots, marks and pictures.")] = False,
     out: Annotated[Path, typer.Option(help="Folder that result folders are made in.")] = Path("benchmarks"),
 ) -> None:
@@ -22,15 +22,16 @@ def env(
     It is measured in one go; Ctrl-C ends it with what it has.
     """
     from confkv_agents.evaluation.batch.options import task_files
-    from confkv_agents.evaluation.bench.browsing import Played, play, summarize, write
+    from confkv_agents.evaluation.bench.browsing import Played, play, spread, summarize, write
     from confkv_agents.evaluation.bench.progress import Reporter
     from confkv_agents.evaluation.console import RunConsole
     from confkv_agents.paths import user_path
     from confkv_agents.web.tasks import load_tasks
 
-    chosen = [task for file in task_files(tasks) for task in load_tasks(file)]
-    reporter = Reporter()
-    reporter.begin("env", [("tasks", str(len(chosen))), ("episodes", str(episodes))], episodes, 0)
+    chosen = spread([task for file in task_files(tasks) for task in load_tasks(file)])
+    warm_up, reporter = len(chosen), Reporter()
+    facts = [("tasks", str(warm_up)), ("episodes", f"{episodes}, after {warm_up} to warm up")]
+    reporter.begin("env", facts, warm_up + episodes, 0)
     found: list[Played] = []
 
     def told(_: int, played: Played) -> None:
@@ -40,10 +41,10 @@ def env(
     left = -1
     try:
         with reporter:
-            _, left = play(chosen, episodes, not bare, told)
+            _, left = play(chosen, warm_up + episodes, not bare, told)
     finally:
         if found:
-            summary = summarize(found, left)
+            summary = summarize(found, left, warm_up)
             folder = user_path(out) / f"env-{time.strftime('%Y%m%d-%H%M%S')}"
             write(folder, found, summary)
             for table in _tables(summary):

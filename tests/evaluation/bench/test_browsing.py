@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from confkv_agents.errors import ConfigError
-from confkv_agents.evaluation.bench.browsing import WINDOW, Played, play, summarize
+from confkv_agents.evaluation.bench.browsing import DISTINCT, WINDOW, Played, spread, summarize
 from confkv_agents.evaluation.bench.commands import bench_app
 from confkv_agents.plugins import find_task
 from confkv_agents.web.tasks import Task, load_tasks
@@ -41,23 +41,40 @@ def test_memory_is_flat_when_the_last_episodes_hold_at_most_a_twentieth_more(las
     assert memory == {"first": 100, "last": last, "ratio": last / 100, "flat": flat}
 
 
-def test_tasks_without_a_script_cannot_be_played():
-    task = Task.read(
+def test_episodes_that_warm_up_are_not_weighed():
+    found = [played("shopping", [0.1], memory=memory) for memory in [5, 7] + [100] * (2 * WINDOW)]
+    assert summarize(found, 0, warm_up=2)["memory"]["ratio"] == 1
+    assert summarize(found, 0, warm_up=3)["memory"] is None
+    assert summarize(found, 0, warm_up=2)["episodes"] == 2 * WINDOW + 2
+
+
+def task(number: int, oracle: bool = True) -> Task:
+    own = {"x_confkv": {"oracle": [{"action": "stop", "answer": "x"}]}} if oracle else {}
+    return Task.read(
         {
             "sites": ["shopping"],
+            "task_id": number,
             "intent": "x",
             "start_url": "__SHOPPING__",
             "eval": {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}},
         }
+        | own
     )
+
+
+def test_tasks_are_taken_evenly_and_only_those_with_a_script():
+    tasks = [task(number, number % 2 == 0) for number in range(20)]
+    assert [each.task_id for each in spread(tasks, 4)] == [0, 4, 10, 14]
+    assert [each.task_id for each in spread(tasks, 99)] == list(range(0, 20, 2))
+    assert WINDOW % DISTINCT == 0
     with pytest.raises(ConfigError, match="none of the tasks has a scripted solution"):
-        play([task], 1, full=False)
+        spread(tasks[1:2])
 
 
 @pytest.mark.browser
 def test_a_small_run_ends_with_its_figures_and_leaves_no_process(tmp_path):
     file = str(find_task("shop/read_sku"))
-    shown = CliRunner().invoke(bench_app, ["env", "--tasks", file, "--episodes", "2", "--bare", "--out", str(tmp_path)])
+    shown = CliRunner().invoke(bench_app, ["env", "--tasks", file, "--episodes", "1", "--bare", "--out", str(tmp_path)])
     assert shown.exit_code == 0, shown.output
     (folder,) = tmp_path.iterdir()
     summary = json.loads((folder / "result.json").read_text())
