@@ -116,6 +116,12 @@ def colour_hidden(rows: Sequence[Row]) -> list[Row]:
     return [row for row in shown if not telling.search(f"{row['title']} {row['body']} {row['said']}")]
 
 
+def count_hidden(rows: Sequence[Row]) -> list[Row]:
+    """Picture posts on whose page nobody speaks of so and so many of them."""
+    telling = re.compile(r"\b(\d+|two|three|four|five|six|seven) of them\b", re.IGNORECASE)
+    return [row for row in rows if not telling.search(f"{row['body']} {row['said']}")]
+
+
 @cache
 def views() -> Row:
     """What picture posts may show at all, in any seed, by their titles: a reader of many titles comes to know it."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
-from ._forum import changes, comment, open_post, page_checks, pictures, stop
+from ._forum import changes, comment, count_hidden, open_post, page_checks, pictures, stop
 
 
 def draw(drawing: Drawing) -> Draft:
     """Two pictures to count in, and a third with another number of things."""
-    shown = [post for post in pictures(drawing) if post["count"] > 1]
+    shown = [post for post in count_hidden(pictures(drawing)) if post["count"] > 1]
     first, second, place = drawing.sample(shown, 3, "title")
     if len({post["count"] for post in (first, second, place)}) < 3:
         raise Unfit("two numbers are the same")

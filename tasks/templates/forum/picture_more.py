@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
-from ._forum import changes, click, open_post, page_checks, pictures, stop, views
+from ._forum import changes, click, count_hidden, open_post, page_checks, pictures, stop, views
 
 
 def draw(drawing: Drawing) -> Draft:
     """Two pictures with a single kind of thing each, and not as many."""
-    plain = [post for post in pictures(drawing) if post["other"] is None]
+    plain = [post for post in count_hidden(pictures(drawing)) if post["other"] is None]
     first, second = drawing.sample(plain, 2, "title")
     if abs(first["count"] - second["count"]) < 2:
         raise Unfit("it is too close")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from confkv_agents.web.tasks import Drawing, Unfit
@@ -15,6 +16,8 @@ CART = (
 """Locator of the cart's lines on the cart page, `Name x1; Name 41 x2` (with the size, if any), sorted."""
 COLOURS = ("Red", "Orange", "Yellow", "Green", "Blue", "Purple", "Pink", "Black")
 """What pictures may be tinted with."""
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven")
+"""Numbers of pieces in words, by the number."""
 NOT_POSSIBLE = {"eval_types": ["string_match"], "reference_answers": {"fuzzy_match": "N/A"}}
 """The `eval` of a task that cannot be done."""
 
@@ -135,6 +138,12 @@ def every_product(drawing: Drawing, where: str = "1") -> list[Row]:
 def colour_hidden(drawing: Drawing) -> list[Row]:
     """Products whose colour only their picture tells."""
     return every_product(drawing, "colour IS NULL AND tint IS NOT NULL AND motif IS NULL AND pieces = 1")
+
+
+def sets(drawing: Drawing, where: str = "1") -> list[Row]:
+    """Sets whose number of pieces only their picture tells; no number of the kind is spoken of on their page."""
+    telling = re.compile(rf"\b({'|'.join(NUMBERS[2:])})\b", re.IGNORECASE)
+    return [row for row in every_product(drawing, f"pieces > 1 AND {where}") if not telling.search(row["description"])]
 
 
 def offers(drawing: Drawing) -> list[Row]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
-from ._shop import every_product, in_order, open_product, stop
+from ._shop import in_order, open_product, sets, stop
 
 
 def draw(drawing: Drawing) -> Draft:
     """Three sets with different numbers of pieces, and a fourth whose number would be wrong."""
-    sets = every_product(drawing, "pieces > 1")
-    first, *rest = drawing.choose(sets), *drawing.rng.sample(sets, 3)
+    offered = sets(drawing)
+    first, *rest = drawing.choose(offered), *drawing.rng.sample(offered, 3)
     second, third, other = rest
     if len({row["pieces"] for row in (first, second, third, other)}) < 4:
         raise Unfit("two sets are equal")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
-from ._shop import cart_holds, click, every_product, only, search, stop
-
-NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven")
+from ._shop import NUMBERS, cart_holds, click, only, search, sets, stop
 
 
 def draw(drawing: Drawing) -> Draft:
     """A set, and another one of the same kind for the near miss."""
-    sets = every_product(drawing, "pieces > 1 AND stock > 0")
-    pairs = {row["noun"]: [other for other in sets if other["noun"] == row["noun"]] for row in sets}
-    product = drawing.choose([row for row in sets if len(pairs[row["noun"]]) > 1])
+    offered = sets(drawing, "stock > 0")
+    pairs = {row["noun"]: [other for other in offered if other["noun"] == row["noun"]] for row in offered}
+    fitting = [row for row in offered if len(pairs[row["noun"]]) > 1]
+    if not fitting:
+        raise Unfit("no kind has two sets in stock")
+    product = drawing.rng.choice(fitting)  # its name is not in the task
     (other,) = (row for row in pairs[product["noun"]] if row != product)
     things = product["noun"].lower() + ("" if product["noun"].endswith("s") else "s")
 

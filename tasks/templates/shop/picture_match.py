@@ -28,7 +28,7 @@ def draw(drawing: Drawing) -> Draft:
     kinds: dict[str, list[Row]] = {}
     for row in every_product(drawing, "colour IS NOT NULL AND sizes = '[]'"):
         kinds.setdefault(row["noun"], []).append(row)
-    ruled_out = {row["tint"] for row in kinds.get(owned["noun"], ())}
+    ruled_out = {row["tint"] for row in every_product(drawing, "colour IS NOT NULL") if row["noun"] == owned["noun"]}
     fitting = [
         (row, other)
         for noun, goods in kinds.items()
