@@ -15,6 +15,14 @@ def env(
     ] = "tasks/**/*.json",
     episodes: Annotated[int, typer.Option(help="Episodes after every task was played once.", min=1)] = 200,
     bare: Annotated[bool, typer.Option("--bare", help="Without screenshots, marks and pictures.")] = False,
+    beside: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead: a Python that has browsergym-core, whose steps are timed beside ours on the sites' pages.",
+            metavar="PYTHON",
+        ),
+    ] = None,
+    rounds: Annotated[int, typer.Option(help="With --beside: times that every site is gone through.", min=1)] = 3,
     out: Annotated[Path, typer.Option(help="Folder that result folders are made in.")] = Path("benchmarks"),
 ) -> None:
     """Play scripted solutions one after the other: time of a step per site, errors, memory, what is left.
@@ -28,6 +36,9 @@ def env(
     from confkv_agents.paths import user_path
     from confkv_agents.web.tasks import load_tasks
 
+    if beside is not None:
+        _beside(beside, rounds, bare, user_path(out))
+        return
     chosen = spread([task for file in task_files(tasks) for task in load_tasks(file)])
     warm_up, reporter = len(chosen), Reporter()
     facts = [("tasks", str(warm_up)), ("episodes", f"{episodes}, after {warm_up} to warm up")]
@@ -50,6 +61,36 @@ def env(
             for table in _tables(summary):
                 reporter.console.print(table)
             RunConsole(reporter.console).path("result.json", folder / "result.json")
+
+
+def _beside(python: Path, rounds: int, bare: bool, out: Path) -> None:
+    from confkv_agents.evaluation.bench import beside
+    from confkv_agents.evaluation.bench.progress import Reporter
+    from confkv_agents.evaluation.console import RunConsole
+    from confkv_agents.paths import user_path
+
+    names, reporter = ["classifieds", "forum", "shop"], Reporter()
+    reporter.begin("env", [("beside", "BrowserGym's core"), ("rounds", str(rounds))], rounds * len(names), 0)
+    with reporter:
+        timed = beside.compare_sites(str(user_path(python)), names, rounds, bare=bare, told=reporter.finished)
+    summary = beside.summarize(timed)
+    folder = out / f"env-beside-{time.strftime('%Y%m%d-%H%M%S')}"
+    beside.write(folder, timed, summary)
+    reporter.console.print(_beside_table(summary))
+    RunConsole(reporter.console).path("result.json", folder / "result.json")
+
+
+def _beside_table(summary: dict[str, dict[str, dict[str, float]]]) -> Any:
+    from confkv_agents.evaluation.bench.tables import column, plain_table
+
+    table = plain_table("Acting and observing, medians (x: times ours, for the same act)")
+    for name in ("site", "", "steps", "ms", "x", "CPU ms", "x of CPU"):
+        column(table, name)
+    for site, rows in summary.items():
+        for name, row in rows.items():
+            figures = f"{row['steps']:,.0f}", f"{row['ms']:,.0f}", f"{row['ms_x']:.2f}", f"{row['cpu_ms']:,.0f}"
+            table.add_row(site, name, *figures, f"{row['cpu_x']:.2f}")
+    return table
 
 
 def _tables(summary: dict[str, Any]) -> list[Any]:
