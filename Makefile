@@ -8,12 +8,13 @@ DEMO_STEPS ?= 4
 # Threads of torch that wait must sleep: spinning, they slow each other tenfold on a busy machine.
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: help demo test test-ray lint wheel-check setup clean
+.PHONY: help demo test test-ray example lint wheel-check setup clean
 
 help:
 	@echo "make demo         set up and run one episode with the embedded model, headless"
 	@echo "make test         set up and run all tests"
 	@echo "make test-ray     set up with Ray too and run the tests of batches on a Ray cluster"
+	@echo "make example      make docs/example and its pictures anew; ARGS='--agent pilot --model pilot'"
 	@echo "make lint         ruff and mypy"
 	@echo "make wheel-check  build the wheel and run a task from it, outside the checkout"
 	@echo "make setup        set up only, with everything for development"
@@ -30,6 +31,10 @@ test:
 test-ray:
 	@$(PYTHON) scripts/setup.py --extra test --extra ray
 	$(BIN)/python -m pytest tests/evaluation/batch/test_ray_backend.py
+
+example:
+	@$(PYTHON) scripts/setup.py
+	$(BIN)/python scripts/example_report.py $(ARGS)
 
 lint:
 	@$(PYTHON) scripts/setup.py --extra dev --no-browser --no-weights

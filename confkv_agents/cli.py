@@ -210,11 +210,13 @@ def site(
 @app.command()
 def report(
     directory: Annotated[Path, typer.Argument(help="The folder of a batch, of a run, or of one of its episodes.")],
+    to: Annotated[Path | None, typer.Option(help="Folder for the pages alone, without the records.")] = None,
+    picture_width: Annotated[int, typer.Option(help="Pixels that a screenshot is wide at most.", min=100)] = 1280,
 ) -> None:
     """Write the reports of a batch or a run again from its records."""
     from confkv_agents.evaluation.report import write_reports
 
-    typer.echo(write_reports(directory)[0])
+    typer.echo(write_reports(directory, to, picture_width)[0])
 
 
 def _handle_signals() -> None:

@@ -214,6 +214,7 @@ class EpisodeRecorder:
         row = {
             "episode": self.directory.name,
             **asdict(result),
+            "intent": self._content["task"]["intent"],
             "configuration_hash": self.run.configuration_hash,
             "task_sha256": self._content["task"]["sha256"],
             "dialect": self._content["task"]["dialect"],

@@ -21,14 +21,16 @@ from confkv_agents.evaluation.pages import both_shapes, data_url, facts, templat
 from confkv_agents.evaluation.records import CACHE_TRACE, EPISODE_SCHEMA, RUN_SCHEMA, read_record, read_rows
 from confkv_agents.paths import user_path
 
-_PICTURE_WIDTH = 1280
+PICTURE_WIDTH = 1280
 
 
-def write_reports(folder: Path) -> list[Path]:
+def write_reports(folder: Path, to: Path | None = None, width: int = PICTURE_WIDTH) -> list[Path]:
     """Write, or write again, the reports of a run's or an episode's folder.
 
     Args:
         folder: A run's folder (its report and those of all its episodes), an episode's, or a batch's.
+        to: A folder for the pages alone, to be passed on without the records; None puts them beside the records.
+        width: Pixels that a screenshot in a page is wide at most.
 
     Returns:
         The files written, the one to open first in front.
@@ -37,24 +39,29 @@ def write_reports(folder: Path) -> list[Path]:
         RecordError: The folder holds neither kind of record, or a record is broken.
     """
     folder = user_path(folder)
+    to = folder if to is None else user_path(to)
+
+    def episodes(pattern: str) -> list[Path]:
+        found = sorted(path.parent for path in folder.glob(pattern))
+        return [write_episode_report(each, to / each.relative_to(folder), width) for each in found]
+
     if (folder / "batch.json").is_file():
         from confkv_agents.evaluation.batch.report import write_batch_report
 
-        report = write_batch_report(folder).report
-        return [report, *(write_episode_report(path.parent) for path in sorted(folder.glob("*/*/episode.json")))]
+        write_batch_report(folder, to)
+        return [to / "report.html", *episodes("*/*/episode.json")]
     if (folder / "run.json").is_file():
-        episodes = sorted(path.parent for path in folder.glob("*/episode.json"))
-        return [write_run_report(folder), *(write_episode_report(each) for each in episodes)]
+        return [write_run_report(folder, to), *episodes("*/episode.json")]
     if (folder / "episode.json").is_file():
-        return [write_episode_report(folder)]
+        return [write_episode_report(folder, to, width)]
     raise RecordError(
         f"{folder} is neither the folder of a run (run.json) nor of an episode (episode.json), nor of a batch "
         "(batch.json)"
     )
 
 
-def write_episode_report(folder: Path) -> Path:
-    """Write an episode's `report.html` from its records."""
+def write_episode_report(folder: Path, to: Path | None = None, width: int = PICTURE_WIDTH) -> Path:
+    """Write an episode's `report.html` from its records; see `write_reports`."""
     record = read_record(folder / "episode.json", EPISODE_SCHEMA)
     steps = read_rows(folder / "steps.jsonl")
     trace = read_rows(folder / "trace.jsonl")
@@ -62,17 +69,20 @@ def write_episode_report(folder: Path) -> Path:
     run = read_record(run_file, RUN_SCHEMA) if run_file.is_file() else {}
     result = record["result"] or {}
     configuration = record["configuration"]
+    uses_model = bool(configuration.get("model"))
+    batch = folder.parent.parent
     page = template("episode.html.j2").render(
         version=__version__,
         run=record["run"],
+        batch=batch.resolve().name if (batch / "batch.json").is_file() else None,
         task=record["task"],
         verdict=words.verdict_of(record["status"], record["result"]),
         error=result.get("error"),
         remarks=run.get("details", {}).get("remarks", []),
-        tiles=_episode_tiles(result, steps),
+        tiles=_episode_tiles(result, steps, uses_model),
         checks=[_check_in_words(check) for check in result.get("checks", [])],
         answer=result.get("answer"),
-        uses_model=bool(configuration.get("model")),
+        uses_model=uses_model,
         memory_plot=both_shapes(functools.partial(plots.memory_plot, steps)),
         confidence_plot=both_shapes(functools.partial(plots.confidence_plot, steps, trace)),
         confidence_caption=(
@@ -80,9 +90,9 @@ def write_episode_report(folder: Path) -> Path:
             if trace
             else "The model's confidence and the budget it sets, at each step"
         ),
-        cache_trace=CACHE_TRACE if (folder / CACHE_TRACE).is_file() else None,
-        steps=[_step_in_words(step, folder) for step in steps],
-        final_picture=_picture(folder / "final.png"),
+        cache_trace=CACHE_TRACE if to in (None, folder) and (folder / CACHE_TRACE).is_file() else None,
+        steps=[_step_in_words(step, folder, uses_model, width) for step in steps],
+        final_picture=_picture(folder / "final.png", width),
         facts=facts(
             {
                 "Task": record["task"]["key"],
@@ -102,13 +112,11 @@ def write_episode_report(folder: Path) -> Path:
         ),
         traceback=record["traceback"],
     )
-    path = folder / "report.html"
-    write_text(path, page)
-    return path
+    return _written(to or folder, page)
 
 
-def write_run_report(folder: Path) -> Path:
-    """Write a run's `report.html`: its episodes, with links to theirs."""
+def write_run_report(folder: Path, to: Path | None = None) -> Path:
+    """Write a run's `report.html`: its episodes, with links to theirs; see `write_reports`."""
     run = read_record(folder / "run.json", RUN_SCHEMA)
     records = [read_record(path, EPISODE_SCHEMA) for path in sorted(folder.glob("*/episode.json"))]
     order = {name: place for place, name in enumerate(run["episodes"])}
@@ -121,16 +129,24 @@ def write_run_report(folder: Path) -> Path:
         "running": words.Verdict("Not finished", "it is running, or was killed", "note"),
         "interrupted": words.Verdict("Interrupted", "stopped from outside before it ended", "note"),
     }.get(run["status"], words.Verdict("Failed to run", "an unexpected error ended the run", "bad"))
+    uses_model = bool(run["configuration"].get("model"))
     page = template("run.html.j2").render(
         version=__version__,
         run=run["run"],
+        uses_model=uses_model,
         verdict=state,
         tiles=[
             tile("Success", f"{succeeded} of {len(judged)}", words.ratio(succeeded, len(judged))),
             tile("Without verdict", len(records) - len(judged), "infra errors, interrupted"),
             tile("Steps", words.count(sum(result["steps"] for result in results))),
-            tile("Peak KV held", words.size(_most(results, "peak_kv_bytes"))),
-            tile("Full KV would hold", words.size(_most(results, "full_kv_bytes"))),
+            *(
+                [
+                    tile("Peak KV held", words.size(_most(results, "peak_kv_bytes"))),
+                    tile("Full KV would hold", words.size(_most(results, "full_kv_bytes"))),
+                ]
+                if uses_model
+                else []
+            ),
             tile("Time", words.seconds(sum(result["seconds"].get("total", 0) for result in results))),
         ],
         episodes=[_episode_row(record) for record in records],
@@ -147,16 +163,23 @@ def write_run_report(folder: Path) -> Path:
             run["versions"],
         ),
     )
-    path = folder / "report.html"
-    write_text(path, page)
-    return path
+    return _written(to or folder, page)
 
 
-def _episode_tiles(result: dict[str, Any], steps: list[dict[str, Any]]) -> list[dict[str, str]]:
+def _written(folder: Path, page: str) -> Path:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"cannot make the folder {folder}: {error.strerror or error}") from error
+    write_text(folder / "report.html", page)
+    return folder / "report.html"
+
+
+def _episode_tiles(result: dict[str, Any], steps: list[dict[str, Any]], uses_model: bool) -> list[dict[str, str]]:
     time = result.get("seconds", {})
     tiles = [tile("Steps", result.get("steps", len(steps)))]
     if time:
-        parts = f"model {words.seconds(time['model'])}, browser {words.seconds(time['environment'])}"
+        parts = _spent(time, uses_model)
         tiles.append(tile("Time", words.seconds(time["total"]), parts))
     if result.get("tokens_read") is not None:
         tiles += [
@@ -177,6 +200,11 @@ def _episode_tiles(result: dict[str, Any], steps: list[dict[str, Any]]) -> list[
     return tiles
 
 
+def _spent(time: dict[str, float], uses_model: bool) -> str:
+    model = f"model {words.seconds(time['model'])}, " if uses_model else ""
+    return f"{model}browser {words.seconds(time['environment'])}"
+
+
 def _episode_row(record: dict[str, Any]) -> dict[str, Any]:
     result = record["result"] or {}
     return {
@@ -194,8 +222,8 @@ def _episode_row(record: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _step_in_words(step: dict[str, Any], folder: Path) -> dict[str, Any]:
-    picture = _picture(folder / step["screenshot"]) if step["screenshot"] else None
+def _step_in_words(step: dict[str, Any], folder: Path, uses_model: bool, width: int) -> dict[str, Any]:
+    picture = _picture(folder / step["screenshot"], width) if step["screenshot"] else None
     cost = []
     if step["tokens_read"] is not None:
         read, reused = words.count(step["tokens_read"]), words.count(step["tokens_reused"])
@@ -208,7 +236,7 @@ def _step_in_words(step: dict[str, Any], folder: Path) -> dict[str, Any]:
         cost.append(f"confidence {words.span(step['confidence'], 2)}")
     time = step["seconds"]
     if time:
-        cost.append(f"{words.seconds(time['model'])} model, {words.seconds(time['environment'])} browser")
+        cost.append(_spent(time, uses_model))
     return {
         **step,
         "picture": picture["data"] if picture else None,
@@ -260,7 +288,7 @@ def _most(rows: Iterable[dict[str, Any]], key: str) -> int | None:
     return max((row[key] for row in rows if row[key] is not None), default=None)
 
 
-def _picture(path: Path) -> dict[str, Any] | None:
+def _picture(path: Path, width: int) -> dict[str, Any] | None:
     """A screenshot as WebP, a tenth of the PNG's size, to be put into the page; None if there is none."""
     from PIL import Image
 
@@ -272,8 +300,8 @@ def _picture(path: Path) -> dict[str, Any] | None:
             shown = image.convert("RGB")
     except OSError as error:
         raise RecordError(f"{path} is not a picture: {error}") from error
-    if shown.width > _PICTURE_WIDTH:
-        shown = shown.resize((_PICTURE_WIDTH, round(shown.height * _PICTURE_WIDTH / shown.width)))
+    if shown.width > width:
+        shown = shown.resize((width, round(shown.height * width / shown.width)))
     stream = io.BytesIO()
     shown.save(stream, "WEBP", quality=80, method=4)
     data = data_url("image/webp", stream.getvalue())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from PIL import Image, ImageDraw
@@ -28,6 +28,7 @@ class FakeObservation:
     url: str = "http://127.0.0.1/"
     outcome: str = ""
     pictures: tuple[Any, ...] = ()
+    goal: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,9 @@ class FakeTask:
     oracle: tuple[dict[str, Any], ...] = ()
     visual_difficulty: str | None = None
     extension: FakeExtension = FakeExtension()
+
+    def model_copy(self, update: dict[str, Any]) -> FakeTask:
+        return replace(self, **update)
 
 
 def screenshot(text: str = "page", size: tuple[int, int] = (320, 180)) -> bytes:

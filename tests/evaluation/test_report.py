@@ -135,7 +135,7 @@ def test_an_agent_without_a_model_has_no_plots(tmp_path: Path):
     with RunRecorder(tmp_path / "runs", configuration={"agent": "oracle"}) as run:
         run_episode(FakeEnv(), FakeAgent(["stop [x]"], with_usage=False), FakeTask(), run.episode(FakeTask(), 7))
     page = Tags(write_reports(run.directory)[1].read_text())
-    assert "it uses no model" in page.text
+    assert "Memory and confidence" not in page.text and "Peak KV" not in page.text and "browser" in page.text
 
 
 def test_an_episodes_cache_trace_is_kept_whole_and_linked(tmp_path: Path):

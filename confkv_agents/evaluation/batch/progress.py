@@ -137,7 +137,7 @@ class BatchConsole(BatchCallback):
             peak = sum(row["peak_kv_bytes"] for row in known) / len(known) if known else None
             full = sum(row["full_kv_bytes"] or 0 for row in known) / len(known) if known else None
             table.add_row(
-                "all" if label == NO_POLICY else label,
+                "no model" if label == NO_POLICY else label,
                 str(len(rows)),
                 words.ratio(sum(row["success"] for row in judged), len(judged)),
                 words.size(peak),

@@ -28,6 +28,7 @@ _COLUMNS = (
     *("length", "tokens_read", "tokens_reused", "tokens_generated", "peak_kv_bytes", "full_kv_bytes"),
     *("seconds_total", "seconds_model", "seconds_environment", "answer", "error", "link"),
 )
+_NAMED_SEEDS = 8
 _SETTLED = ("finished", "interrupted", "failed")
 _LENGTH_WORDS = {
     name: f"solved in {low} actions or more" if high is None else f"solved in {low} to {high} actions"
@@ -35,11 +36,12 @@ _LENGTH_WORDS = {
 }
 
 
-def write_batch_report(folder: Path) -> Results:
+def write_batch_report(folder: Path, to: Path | None = None) -> Results:
     """Write a set's report, and the pages of its runs; the pages of its episodes are left as they are.
 
     Args:
         folder: The set's folder.
+        to: Where the pages are written, if elsewhere.
 
     Returns:
         What was found.
@@ -49,12 +51,14 @@ def write_batch_report(folder: Path) -> Results:
     """
     content, rows = read_set(folder)
     summary = summarize(content, rows)
-    write_json(folder / "summary.json", summary)
-    write_text(folder / "episodes.csv", _csv(rows))
+    to = to or folder
     for policy in content["policies"].values():
         if (folder / policy["folder"] / "run.json").is_file():
-            write_run_report(folder / policy["folder"])
-    write_text(folder / "report.html", _page(folder, content, rows, summary))
+            write_run_report(folder / policy["folder"], to / policy["folder"])
+    to.mkdir(parents=True, exist_ok=True)
+    write_json(to / "summary.json", summary)
+    write_text(to / "episodes.csv", _csv(rows))
+    write_text(to / "report.html", _page(folder, content, rows, summary))
     judged = {row_key(row) for row in rows if row["success"] is not None}
     return Results(folder, rows, summary, all(key in judged for key in asked_keys(content)))
 
@@ -86,7 +90,7 @@ def _page(folder: Path, content: Mapping[str, Any], rows: Sequence[Mapping[str, 
         shown=shown,
         confidence_plot=both_shapes(functools.partial(episode_plots.confidence_plot, shown_steps, trace)),
         columns=[_column(label) for label in labels],
-        matrix=_matrix(content, rows, labels),
+        sites=_by_site(_matrix(content, rows, labels)),
         breakdowns=[
             {"name": name, "rows": _breakdown(groups, labels)} for name, groups in summary["by"].items() if groups
         ],
@@ -124,12 +128,12 @@ def _state(content: Mapping[str, Any], summary: Mapping[str, Any]) -> words.Verd
 
 def _tiles(content: Mapping[str, Any], rows: Sequence[Any], summary: Mapping[str, Any]) -> list[dict[str, str]]:
     spent = sum(row["seconds"].get("total", 0) for row in rows)
-    tasks = {row["task"] for row in rows}
+    tasks = {row_key(row)[0] for row in rows}
     named = [label for label in summary["policies"] if label != NO_POLICY]
     found = [
         tile("Episodes", words.count(len(rows)), f"{summary['missing']} missing" if summary["missing"] else ""),
-        tile("Tasks", words.count(len(tasks)), f"seeds {', '.join(map(str, sorted({row['seed'] for row in rows})))}"),
-        tile("Without verdict", words.count(len(summary["infra_errors"])), "the environment failed"),
+        tile("Tasks", words.count(len(tasks)), _seeds(sorted({row["seed"] for row in rows}))),
+        tile("Without verdict", words.count(len(summary["infra_errors"])), "episodes that the environment failed"),
         tile("Time in episodes", words.seconds(spent)),
     ]
     if named:
@@ -142,10 +146,16 @@ def _tiles(content: Mapping[str, Any], rows: Sequence[Any], summary: Mapping[str
     return found
 
 
+def _seeds(seeds: Sequence[int]) -> str:
+    if len(seeds) <= _NAMED_SEEDS:
+        return f"seed{'s' if len(seeds) != 1 else ''} {', '.join(map(str, seeds))}"
+    return f"{len(seeds)} seeds from {seeds[0]} to {seeds[-1]}"
+
+
 def _policy_row(label: str, figures: Mapping[str, Any]) -> dict[str, Any]:
     against = figures.get("against_full")
     return {
-        "label": _column(label),
+        "label": "no model" if label == NO_POLICY else label,
         "success": f"{figures['succeeded']} of {figures['judged']}",
         "share": tables.share(figures["success"]),
         "interval": tables.interval(figures["success_interval"]),
@@ -181,7 +191,10 @@ def _breakdown(groups: Mapping[str, Mapping[str, Any]], labels: Sequence[str]) -
 
 
 def _matrix(content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> list[Any]:
-    """A row per task and seed, a cell per policy; what was asked for and is not there has an empty cell."""
+    """A row per task and seed, a cell per policy; what was asked for and is not there has an empty cell.
+
+    What a task asks is what its first episode was asked, since some sites say it only once their page has started.
+    """
     by_key = {row_key(row): row for row in rows}
     cases = dict.fromkeys(key[:2] for key in [*by_key, *asked_keys(content)])
     order = {task: place for place, task in enumerate(content["tasks"])}
@@ -189,8 +202,10 @@ def _matrix(content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], label
     for task, seed in sorted(cases, key=lambda case: (order.get(case[0], len(order)), case[1])):
         known = content["tasks"].get(task, {})
         cells = []
-        for label in labels:
+        intent = known.get("intent", "")
+        for label in reversed(labels):
             row = by_key.get((task, seed, label))
+            intent = (row or {}).get("intent") or intent
             cells.append(
                 {
                     "label": _column(label),
@@ -200,8 +215,18 @@ def _matrix(content: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], label
                     "link": row["link"] if row else None,
                 }
             )
-        found.append({"task": known.get("key", task), "seed": seed, "intent": known.get("intent", ""), "cells": cells})
+        site = "+".join(sorted(set(known.get("sites", [])))) or "no site"
+        name = known.get("key", task)
+        found.append({"site": site, "task": name, "seed": seed, "intent": intent, "cells": cells[::-1]})
     return found
+
+
+def _by_site(matrix: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of each site together, in their order."""
+    sites: dict[str, list[dict[str, Any]]] = {}
+    for case in matrix:
+        sites.setdefault(case["site"], []).append(case)
+    return [{"name": name, "cases": cases} for name, cases in sites.items()]
 
 
 def _mark(row: Mapping[str, Any]) -> str:
@@ -226,7 +251,7 @@ def _steps_of(folder: Path, row: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _column(label: str) -> str:
-    return "all" if label == NO_POLICY else label
+    return "result" if label == NO_POLICY else label
 
 
 def _csv(rows: Sequence[Mapping[str, Any]]) -> str:

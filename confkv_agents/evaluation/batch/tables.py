@@ -110,4 +110,4 @@ def _table(title: str, first: str) -> Table:
 
 
 def _name(label: str) -> str:
-    return "all" if label == NO_POLICY else label
+    return "no model" if label == NO_POLICY else label

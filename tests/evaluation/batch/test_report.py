@@ -6,7 +6,9 @@ import csv
 import json
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -14,9 +16,10 @@ from rich.console import Console
 from confkv_agents.evaluation.batch import Results
 from confkv_agents.evaluation.batch.progress import BatchConsole
 from confkv_agents.evaluation.batch.report import write_batch_report
+from confkv_agents.evaluation.report import write_reports
 from confkv_agents.web.browser import Browser
 from tests.evaluation.batch.helpers import FakeStation, batch, units
-from tests.evaluation.fakes import FakeEnv, FakeTask
+from tests.evaluation.fakes import FakeEnv, FakeExtension, FakeTask
 
 EVIL = '<script>document.title="owned"</script>'
 TASK = FakeTask("lamp", intent=f"Find {EVIL}", sha256="1" * 64, visual_difficulty="hard", oracle=({},) * 3)
@@ -51,6 +54,37 @@ def test_the_report_is_made_again_from_the_records_alone(results: Results) -> No
 
 def test_the_episode_whose_budget_is_shown_is_not_full_kvs(results: Results) -> None:
     assert "Confidence and budget over one episode: lamp, seed 0, confkv" in results.report.read_text()
+
+
+def test_pages_are_written_elsewhere_without_the_records(results: Results, tmp_path: Path) -> None:
+    pages = write_reports(results.directory, tmp_path / "pages", width=100)
+    assert pages[0] == tmp_path / "pages/report.html" and len(pages) == 3
+    names = {path.relative_to(tmp_path / "pages").as_posix() for path in (tmp_path / "pages").rglob("*.*")}
+    assert names == {"report.html", "summary.json", "episodes.csv"} | {
+        f"{policy}/{page}report.html" for policy in ("full", "confkv") for page in ("", "lamp-seed0/")
+    }
+    assert pages[0].read_bytes() == results.report.read_bytes()
+    assert len(pages[1].read_bytes()) < len((results.directory / "full/lamp-seed0/report.html").read_bytes())
+    assert 'width="100"' in pages[1].read_text()
+
+
+def test_tasks_of_one_name_on_two_sites_are_two(tmp_path: Path) -> None:
+    tasks = [FakeTask("read", sha256="3" * 64), FakeTask("read", sha256="4" * 64, sites=("forum",), intent="Read on")]
+    page = batch(tmp_path, asked=units(tasks, seeds=(0,))).report.read_text()
+    assert "<dt>Tasks</dt><dd>2<small>seed 0</small>" in page
+    assert (
+        page.index(">shop <small>1 episode by policy") < page.index(">forum <small>1 episode") < page.index("Read on")
+    )
+
+
+def test_what_a_site_asks_is_shown_in_place_of_what_its_file_says(tmp_path: Path) -> None:
+    class AskingEnv(FakeEnv):
+        def _observe(self, outcome: str = "") -> Any:
+            return replace(super()._observe(outcome), goal="Click the seventh")
+
+    task = FakeTask("click", intent="(the page says)", extension=FakeExtension(from_site=True))
+    page = batch(tmp_path, lambda: FakeStation(make_env=AskingEnv), asked=units([task], seeds=(0,))).report.read_text()
+    assert "Click the seventh" in page and "(the page says)" not in page
 
 
 def test_what_comes_from_tasks_is_escaped(results: Results) -> None:
