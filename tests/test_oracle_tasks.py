@@ -17,6 +17,7 @@ from confkv_agents.web.observation import ObservationConfig
 from confkv_agents.web.settle import SettleLimits
 from confkv_agents.web.sites import SiteSet
 from confkv_agents.web.tasks import Task, load_tasks
+from tests.notes import unread
 
 pytestmark = pytest.mark.browser
 
@@ -40,9 +41,10 @@ def env() -> Iterator[WebEnv]:
 def play(env: WebEnv, task: Task, script: str):
     agent = load_agent("oracle", script=script)
     steps = []
-    result = run_episode(env, agent, task, on_step=lambda step: steps.append((step.action, step.error)))
+    result = run_episode(env, agent, task, on_step=steps.append)
     failed = [check for check in result.checks if not check["ok"]]
-    return result, f"{result.stop_reason}: {result.error}\nsteps: {steps}\nfailed checks: {failed}"
+    told = [(step.action, step.error) for step in steps]
+    return result, steps, f"{result.stop_reason}: {result.error}\nsteps: {told}\nfailed checks: {failed}"
 
 
 def test_there_are_tasks_of_every_kind_of_three_to_fifteen_steps():
@@ -56,15 +58,21 @@ def test_there_are_tasks_of_every_kind_of_three_to_fifteen_steps():
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.key)
-def test_the_scripted_solution_succeeds(env: WebEnv, task: Task):
-    result, story = play(env, task, "oracle")
+def test_the_scripted_solution_succeeds_and_notes_only_what_it_has_read(env: WebEnv, task: Task):
+    result, steps, story = play(env, task, "oracle")
     assert result.success is True, story
     assert result.stop_reason == "stop", story
     assert result.steps <= (task.max_steps or 30), story
+    notes = {step.note for step in task.oracle if step.note}
+    read, pictures = [task.intent], task.visual_difficulty in ("medium", "hard")
+    for step in steps:
+        read.append(step.observation)
+        missing = unread(step.thought, read, step.observation, pictures) if step.thought in notes else []
+        assert not missing, f"{step.thought!r} before {step.action}: {missing} could not be read yet"
 
 
 @pytest.mark.parametrize("task", NEAR_MISSES, ids=lambda task: task.key)
 def test_a_near_miss_runs_to_its_end_and_fails(env: WebEnv, task: Task):
-    result, story = play(env, task, "near_miss")
+    result, _, story = play(env, task, "near_miss")
     assert result.stop_reason == "stop", story
     assert result.success is False, story
