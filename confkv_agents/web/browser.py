@@ -28,6 +28,7 @@ import psutil
 
 from confkv_agents.errors import BrowserError, ConfKVError, InfraError
 from confkv_agents.web import processes
+from confkv_agents.web.clicks import ENGINE, FIND
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as PlaywrightBrowser
@@ -134,6 +135,7 @@ class _Worker:
                 where = self.executable or self.channel or "Playwright's own Chromium"
                 ready.set_exception(BrowserError(f"{where} did not start: {error.message.splitlines()[0]}"))
                 return
+            playwright.selectors.register(ENGINE, FIND)
             ready.set_result(None)
             self._serve()
         finally:

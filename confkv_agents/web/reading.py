@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from confkv_agents.errors import InfraError
 from confkv_agents.web.breaks import READ_BREAKS, part_lines
 from confkv_agents.web.browser import first_line
+from confkv_agents.web.clicks import READ_CLICKS, add_clicks
 from confkv_agents.web.marks import PagePicture
 from confkv_agents.web.observation import Scroll
 from confkv_agents.web.text import unquoted
@@ -48,7 +49,10 @@ _LOOK = (
   const breaks = ("""
     + READ_BREAKS
     + """)();
-  return {editors, breaks, top: Math.round(root.scrollTop), height: innerHeight,
+  const clicks = ("""
+    + READ_CLICKS
+    + """)();
+  return {editors, breaks, clicks, top: Math.round(root.scrollTop), height: innerHeight,
           total: root.scrollHeight, pictures: pictures};
 }"""
 )
@@ -99,6 +103,7 @@ def read_page(page: Page, screenshots: bool = True) -> Reading:
             root = parse_snapshot(snapshot)
             _name_editors(root, look["editors"])
             part_lines(root, look["breaks"])
+            add_clicks(root, look["clicks"])
             add_frame_offsets(root, _borders(page, root))
         except SnapshotError as error:
             problem = f"the page's outline has an unknown form: {error}"

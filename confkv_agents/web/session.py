@@ -12,6 +12,7 @@ from confkv_agents.web.actions.context import ActionContext, reason
 from confkv_agents.web.actions.execute import execute
 from confkv_agents.web.actions.grammar import Action
 from confkv_agents.web.browser import first_line
+from confkv_agents.web.clicks import LISTEN
 from confkv_agents.web.dialogs import Dialogs
 from confkv_agents.web.dialogs import describe as describe_dialog
 from confkv_agents.web.evaluators import EvaluationInput, EvaluatorPage, Finding, Means, collect
@@ -105,6 +106,7 @@ class Session:
         self._reading: Reading | None = None
         self._clock_stands = False
         allow.install(context, self._blocked)
+        context.add_init_script(LISTEN)
         self._dialogs = Dialogs(context)
         self._traffic = Traffic(context)
         self._tabs = Tabs(context)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from confkv_agents.errors import ActionError
+from confkv_agents.web.clicks import selector
 from confkv_agents.web.dialogs import Dialogs
 from confkv_agents.web.network import AllowList
 from confkv_agents.web.observation import Element, Observation
@@ -55,7 +56,7 @@ class ActionContext:
             count = len(self.observation.elements)
             have = f"ids go from 1 to {count}" if count else "this page shows no elements"
             raise ActionError(f"there is no element [{number}]; {have}")
-        locator = self.page.locator(f"aria-ref={element.ref}")
+        locator = self.page.locator(selector(element.ref))
         if locator.count() == 0:
             raise ActionError(f"{element} is gone; the page changed meanwhile")
         return element, locator
