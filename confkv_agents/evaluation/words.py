@@ -12,7 +12,7 @@ STOP_REASONS = {
     "stop": "the agent stopped",
     "max_steps": "no steps were left",
     "parse_failures": "three outputs in a row were not actions",
-    "repeated_action": "the same action came five times in a row",
+    "repeated_action": "the same action came five times in a row and changed nothing",
     "timeout": "the time was up",
     "agent_error": "the agent could not go on",
     "infra_error": "the environment failed, which says nothing about the agent",

@@ -17,7 +17,7 @@ import logging
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from confkv_agents.errors import ActionError, InfraError, SiteError, TaskError
@@ -32,6 +32,7 @@ from confkv_agents.web.marks import cut_pictures, draw_marks
 from confkv_agents.web.network import AllowList
 from confkv_agents.web.observation import Observation, ObservationConfig, compose, write_body, write_head
 from confkv_agents.web.outline import Line, outline
+from confkv_agents.web.repeats import Repeats
 from confkv_agents.web.session import Glance, Session, context_options
 from confkv_agents.web.settle import SettleLimits
 from confkv_agents.web.sites import SiteSet
@@ -117,8 +118,8 @@ class WebEnv:
         self._known: Known = {}
         self._steps = 0
         self._failures = 0
-        self._last_act: tuple[Any, ...] = ()
-        self._repeats = 0
+        self._lines: list[Line] = []
+        self._repeats = Repeats()
         self._verdict: list[Check] | None = None
         self._started = time.monotonic()
 
@@ -241,7 +242,7 @@ class WebEnv:
             for number in (parsed.element, parsed.target if parsed.name == "drag" else None)
             if number is not None and (element := now.element(number)) is not None
         )
-        self._count_repeats(parsed, refs)
+        self._repeats.add(parsed, refs, now.url, now.scroll.top, self._lines)
         session, task = self._session, self._task
         assert session is not None and task is not None
         try:
@@ -253,7 +254,7 @@ class WebEnv:
         if over:
             glance = replace(glance, outcome=f"{glance.outcome}; the page ended the task")
         self._observation = self._observe(glance)
-        reason: StopReason | None = "stop" if over else "repeated_action" if self._repeats >= REPEATS else None
+        reason: StopReason | None = "stop" if over else "repeated_action" if self._repeats.count >= REPEATS else None
         return self._finish(parsed, glance.error, reason, refs)
 
     def refuse(self, error: ActionParseError) -> StepResult:
@@ -281,7 +282,7 @@ class WebEnv:
     def _refuse(self, error: ActionParseError) -> StepResult:
         assert self._observation is not None
         self._failures += 1
-        self._repeats, self._last_act = 0, ()
+        self._repeats.forget()
         url = self._shown_url(self._observation.url)
         self._observation = self._observation.with_outcome(str(error), url)
         return self._finish(None, str(error), "parse_failures" if self._failures >= PARSE_FAILURES else None)
@@ -309,15 +310,6 @@ class WebEnv:
         self._verdict = checks if decides(checks) else None
         return self._verdict is not None
 
-    def _count_repeats(self, action: Action, refs: tuple[str, ...]) -> None:
-        """Equal: the same verb and text on the same elements of the same page, whatever their ids."""
-        assert self._observation is not None
-        place = (self._observation.url, self._observation.scroll.top if action.name == "scroll" else None)
-        elements = refs or (action.element, action.target)
-        key = (action.name, elements, action.text, action.direction, action.accept, action.enter, place)
-        self._repeats = self._repeats + 1 if key == self._last_act else 1
-        self._last_act = key
-
     def _observe(self, glance: Glance) -> Observation:
         assert self._task is not None
         reading = glance.reading
@@ -326,7 +318,7 @@ class WebEnv:
         shown_url = self._shown_url(reading.url)
         form = self.config.format
         head = write_head(glance.outcome, glance.tabs, shown_url, reading.scroll, form, glance.did)
-        lines = [self._shown(line) for line in outline(reading.root, Box(0, 0, width, height))]
+        lines = self._lines = [self._shown(line) for line in outline(reading.root, Box(0, 0, width, height))]
         reserved, site = self.config.count_tokens(head), urlsplit(shown_url).netloc
         body = write_body(lines, self.config, reserved, site=site, page=shown_url, known=self._known)
         self._known = body.known

@@ -71,23 +71,31 @@ def test_the_same_action_five_times_stops_and_another_between_does_not(driver: D
 
 def test_same_element_under_another_id_counts_as_repeated(driver: Driver) -> None:
     driver.open(
-        "<div id=top></div><button onclick=\"top_ = document.createElement('button'); top_.textContent = 'new';"
-        "document.getElementById('top').append(top_)\">again</button>"
+        "<div id=top></div><button onclick=\"document.getElementById('top').innerHTML = '<button>new</button>'\">"
+        "again</button>"
     )
-    reasons = [driver.env.step(f"click [{driver.id_of('again')}]").stop_reason for _ in range(5)]
-    assert reasons == [None, None, None, None, "repeated_action"]
+    numbers = [driver.id_of("again")]
+    reasons = [driver.env.step(f"click [{numbers[0]}]").stop_reason]  # the page is another from here on
+    for _ in range(5):
+        numbers.append(driver.id_of("again"))
+        reasons.append(driver.env.step(f"click [{numbers[-1]}]").stop_reason)
+    assert numbers == [1, 2, 2, 2, 2, 2]
+    assert reasons == [None, None, None, None, None, "repeated_action"]
 
 
-def test_going_through_pages_by_equal_clicks_is_not_repeating(driver: Driver) -> None:
-    for number in range(8):
-        driver.pages.pages[f"/{number}"] = f"<a href=/{number + 1}>Next</a>"
-    driver.open("<a href=/0>Next</a>")
-    assert all(not driver.env.step("click [1]").done for _ in range(6))
+def test_an_equal_action_on_a_page_that_the_last_one_changed_is_not_repeating(driver: Driver) -> None:
+    driver.open("<output>0</output><button onclick='this.previousSibling.value++'>More</button>")
+    assert all(not driver.env.step(f"click [{driver.id_of('More')}]").done for _ in range(7))
 
 
-def test_scrolling_on_is_not_repeating(driver: Driver) -> None:
-    driver.open("<div style='height:9000px'>tall</div>")
-    assert all(not driver.env.step("scroll [down]").done for _ in range(7))
+def test_scrolling_on_inside_the_page_is_not_repeating_until_it_changes_nothing(driver: Driver) -> None:
+    lines = "".join(f"<p style='height:300px'>line {number}" for number in range(24))
+    driver.open(f"<body style='margin:0;overflow:hidden'><div style='height:700px;overflow:auto'>{lines}</div>")
+    reasons: list[str | None] = [None]
+    while len(reasons) < 30 and reasons[-1] is None:
+        reasons.append(driver.env.step("scroll [down]").stop_reason)
+    assert "line 23" in driver.env.observation.text  # type: ignore[union-attr]
+    assert reasons[-1] == "repeated_action" and len(reasons) > 10
 
 
 def test_steps_are_bounded_by_reset_task_and_environment(driver: Driver) -> None:
