@@ -14,7 +14,8 @@ from confkv_agents.web.tree import Box, Node, clean
 
 ENGINE = "confkv-own"
 """Name of the selector engine that finds elements by the number in their handle."""
-_PREFIX = "own-"
+PREFIX = "own-"
+"""Begins the handles of elements that Playwright gives none."""
 _SAME = 0.85
 _ACTIVE = (
     "button, link, checkbox, radio, switch, tab, option, menuitem, menuitemcheckbox, menuitemradio, treeitem, textbox"
@@ -96,7 +97,7 @@ FIND = """{
 
 def selector(ref: str) -> str:
     """Playwright's selector of an element's handle."""
-    return f"{ENGINE}={ref.removeprefix(_PREFIX)}" if ref.startswith(_PREFIX) else f"aria-ref={ref}"
+    return f"{ENGINE}={ref.removeprefix(PREFIX)}" if ref.startswith(PREFIX) else f"aria-ref={ref}"
 
 
 def add_clicks(root: Node, places: Iterable[Sequence[object]]) -> None:
@@ -114,7 +115,7 @@ def add_clicks(root: Node, places: Iterable[Sequence[object]]) -> None:
             continue
         if around.name and not around.children and not around.value:
             around.value = around.name  # what was the whole of it is now beside a part of it
-        node = Node("generic", ref=f"{_PREFIX}{number}", box=box, states={"cursor": "pointer"}, value=clean(str(words)))
+        node = Node("generic", ref=f"{PREFIX}{number}", box=box, states={"cursor": "pointer"}, value=clean(str(words)))
         below = (
             index for index, child in enumerate(around.children) if child.box and child.box.y >= box.y + box.height
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from confkv_agents.errors import InfraError
 from confkv_agents.web.breaks import READ_BREAKS, part_lines
 from confkv_agents.web.browser import first_line
 from confkv_agents.web.clicks import READ_CLICKS, add_clicks
+from confkv_agents.web.flat import DEEPEST, READ_DEPTH, READ_FLAT, flat_tree
 from confkv_agents.web.marks import PagePicture
 from confkv_agents.web.observation import Scroll
 from confkv_agents.web.text import unquoted
@@ -22,12 +24,12 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _SNAPSHOT_MS = 5000
+_DEEP_MS = 1500  # a snapshot that can be held is there by then
 _SCREENSHOT_MS = 5000
 _TRIES = 3
 _MAX_FRAMES = 20
 
-_LOOK = (
-    """() => {
+_LOOK = """() => {
   const root = document.scrollingElement || document.documentElement;
   const pictures = [...document.querySelectorAll('img')].slice(0, 500).map(image => {
     const box = image.getBoundingClientRect();
@@ -46,16 +48,10 @@ _LOOK = (
       const box = node.getBoundingClientRect();
       return [box.x, box.y, box.width, box.height];
     });
-  const breaks = ("""
-    + READ_BREAKS
-    + """)();
-  const clicks = ("""
-    + READ_CLICKS
-    + """)();
-  return {editors, breaks, clicks, top: Math.round(root.scrollTop), height: innerHeight,
-          total: root.scrollHeight, pictures: pictures};
+  return {editors, top: Math.round(root.scrollTop), height: innerHeight, total: root.scrollHeight, pictures: pictures,
+          breaks: (BREAKS)(), clicks: (CLICKS)(), depth: (DEPTH)()};
 }"""
-)
+_LOOK = _LOOK.replace("BREAKS", READ_BREAKS).replace("CLICKS", READ_CLICKS).replace("DEPTH", READ_DEPTH)
 _BORDER = """element => {
   const style = getComputedStyle(element);
   return [element.clientLeft + (parseFloat(style.paddingLeft) || 0),
@@ -98,17 +94,8 @@ def read_page(page: Page, screenshots: bool = True) -> Reading:
     problem = ""
     for _ in range(_TRIES):
         try:
-            snapshot = page.aria_snapshot(mode="ai", boxes=True, timeout=_SNAPSHOT_MS)
             look: dict[str, Any] = page.evaluate(_LOOK)
-            root = parse_snapshot(snapshot)
-            _name_editors(root, look["editors"])
-            part_lines(root, look["breaks"])
-            add_clicks(root, look["clicks"])
-            add_frame_offsets(root, _borders(page, root))
-        except SnapshotError as error:
-            problem = f"the page's outline has an unknown form: {error}"
-            logger.warning("%s", problem)
-            break
+            snapshot, root = _read_tree(page, look)
         except Error as error:
             if page.is_closed():
                 raise InfraError(f"the page is gone: {first_line(error)}") from error
@@ -128,6 +115,30 @@ def read_page(page: Page, screenshots: bool = True) -> Reading:
             screenshot(page) if screenshots else b"",
         )
     return Reading(Node("root"), "", Scroll(), "", page.url, (), screenshot(page) if screenshots else b"", problem)
+
+
+def _read_tree(page: Page, look: dict[str, Any]) -> tuple[str, Node]:
+    """The snapshot and its tree; a flat one where there can be no snapshot, or it has an unknown form."""
+    from playwright.sync_api import TimeoutError
+
+    deep = look["depth"] > DEEPEST
+    try:
+        snapshot = page.aria_snapshot(mode="ai", boxes=True, timeout=_DEEP_MS if deep else _SNAPSHOT_MS)
+        root = parse_snapshot(snapshot)
+    except SnapshotError as error:
+        logger.warning("the page's outline has an unknown form: %s", error)
+    except TimeoutError:
+        if not deep:
+            raise
+        logger.info("%s is nested too deep for a snapshot", page.url)
+    else:
+        _name_editors(root, look["editors"])
+        part_lines(root, look["breaks"])
+        add_clicks(root, look["clicks"])
+        add_frame_offsets(root, _borders(page, root))
+        return snapshot, root
+    found = page.evaluate(READ_FLAT)
+    return json.dumps(found), flat_tree(found)
 
 
 def _name_editors(root: Node, places: list[list[float]]) -> None:
