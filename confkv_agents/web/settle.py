@@ -24,9 +24,12 @@ _WATCH = """() => {
 # The page's own names can hide properties of the document (<img name="images">), so nodes are asked for by selector.
 _STILL = """([state, quiet, pictures]) => {
   const loading = image => {
-    if (image.complete || image.loading === 'lazy') return false;
+    if (image.complete) return false;
     const box = image.getBoundingClientRect();
-    return box.width > 0 && box.bottom > 0 && box.top < innerHeight;
+    if (box.width <= 0 || box.bottom <= 0 || box.top >= innerHeight) return false;
+    if (image.loading !== 'lazy') return true;
+    const middle = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+    return middle === image;  // a lazy one is asked for only where it can be seen: not one that its frame cuts off
   };
   return performance.now() - state.changed >= quiet &&
     !(pictures && [...document.querySelectorAll('img')].some(loading));
