@@ -123,6 +123,7 @@ def run(
     page_tokens: Annotated[
         int | None, typer.Option(help="Tokens of a page's text; by default a share of the model's context.")
     ] = None,
+    pages_of: Annotated[str | None, typer.Option(help=task_commands.PAGES_OF_HELP)] = None,
     trace: Annotated[
         bool, typer.Option("--trace", help="Keep what the cache did at each step: cache-trace.jsonl of each episode.")
     ] = False,
@@ -158,6 +159,7 @@ def run(
         max_tokens=max_tokens,
         pictures=pictures,
         page_tokens=page_tokens,
+        pages_of=pages_of,
         trace=trace,
     )
     outcome = run_tasks(options, RunConsole())

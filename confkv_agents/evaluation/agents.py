@@ -3,7 +3,9 @@
 An agent is one file, named by a bare name under `agents/` or by a path, which exposes
 `create_agent(model, **options) -> Agent`, `NEEDS_MODEL: bool` and, if some tasks are not for it,
 `check_task(task) -> None`, which raises a `ConfKVError` before anything is started. `OBSERVATION`, a dict of
-`ObservationConfig`'s fields, says how it wants pages to be shown.
+`ObservationConfig`'s fields, says how it wants pages to be shown. `write_reply(thought, action, target) -> str` says
+how its model words a decision, where a replay tells it what another agent did: `target` is name and id of the element
+acted on, or None.
 """
 
 from __future__ import annotations
@@ -60,6 +62,12 @@ class AgentFile:
     create: Callable[..., Agent]
     check_task: Callable[[Any], None] | None = None
     observation: Mapping[str, Any] = field(default_factory=dict)
+    write_reply: Callable[[str, str, tuple[str, int] | None], str] | None = None
+
+    @property
+    def options(self) -> set[str]:
+        """Options that `create` takes by name."""
+        return set(inspect.signature(self.create).parameters) - {"model"}
 
 
 def open_agent(name_or_path: str) -> AgentFile:
@@ -82,6 +90,7 @@ def open_agent(name_or_path: str) -> AgentFile:
         create=create,
         check_task=getattr(module, "check_task", None),
         observation=_observation(getattr(module, "OBSERVATION", {}), path),
+        write_reply=getattr(module, "write_reply", None),
     )
 
 

@@ -219,6 +219,7 @@ class _Episode:
         index = self.steps + 1
         before = dict(self.seconds)
         screenshot = self._picture(f"step-{index:03d}.png", observation)
+        marked, pictures = self._shown(index, observation)
         decision: Decision = self._agent(lambda: self.agent.act(observation))
         usage = dict(decision.usage)
         self.usages.append(usage)
@@ -242,6 +243,8 @@ class _Episode:
             error=result.error,
             parsed=parsed,
             screenshot=screenshot,
+            marked=marked,
+            pictures=pictures,
             seconds={key: round(self.seconds[key] - before[key], 4) for key in ("model", "environment")},
             memory=self._memory(),
             **{key: usage.get(key) for key in _STEP_USAGE},
@@ -280,6 +283,18 @@ class _Episode:
     def _picture(self, name: str, observation: Any) -> str | None:
         png = getattr(observation, "screenshot", None)
         return self.recorder.picture(name, png) if self.recorder is not None and png else None
+
+    def _shown(self, index: int, observation: Any) -> tuple[str | None, list[dict[str, Any]]]:
+        """Keep the marked screenshot and the pictures of the page, where the observation has them."""
+        if self.recorder is None:
+            return None, []
+        png = getattr(observation, "marked", None)
+        marked = self.recorder.picture(f"step-{index:03d}-marked.png", png) if png else None
+        found = []
+        for number, picture in enumerate(getattr(observation, "pictures", ()), start=1):
+            file = self.recorder.picture(f"step-{index:03d}-picture-{number}.png", picture.png)
+            found.append({"file": file, "alt": picture.alt, "element": picture.element_id})
+        return marked, found
 
     def _memory(self) -> dict[str, int]:
         found = {

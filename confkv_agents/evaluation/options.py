@@ -35,6 +35,8 @@ class PlayOptions:
         max_tokens: Tokens that the model may write per step.
         pictures: What a model that takes pictures is shown; see the agent.
         page_tokens: Tokens that a page's text may have; None shares the model's context among the steps.
+        pages_of: For an agent that uses no model: show and record pages as this other agent and the model would have
+            them, so that a replay can ask the two what a run would.
         trace: Keep what the cache did at each step, a file per episode.
         device_map: Where the model's weights go: a strategy, a device, or modules with devices (as JSON, or a mapping);
             None is the first CUDA device, else the CPU.
@@ -57,6 +59,7 @@ class PlayOptions:
     max_tokens: int = 64
     pictures: str = "auto"
     page_tokens: int | None = None
+    pages_of: str | None = None
     trace: bool = False
     device_map: str | Mapping[str, str | int] | None = None
     offload_folder: str | None = None

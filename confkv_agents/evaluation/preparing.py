@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from confkv_agents import plugins
 from confkv_agents.engine.placement import parse_device_map
 from confkv_agents.errors import ConfigError, ConfKVError, ModelError, TaskError
-from confkv_agents.evaluation.agents import Agent, AgentFile, load_agent
+from confkv_agents.evaluation.agents import Agent, AgentFile, load_agent, open_agent
 from confkv_agents.evaluation.episode import DEFAULT_MAX_STEPS
 from confkv_agents.evaluation.options import EMBEDDED, PlayOptions
 
@@ -58,6 +58,10 @@ def check_agent(agent_file: AgentFile, tasks: Sequence[Task], options: PlayOptio
     Raises:
         ConfKVError: What the first of them has against it.
     """
+    if options.pages_of is not None and agent_file.needs_model:
+        raise ConfigError(
+            f"--pages-of is for agents that use no model, such as oracle; {agent_file.name!r} has pages of its own"
+        )
     if options.trace and not agent_file.needs_model:
         raise ConfigError(f"--trace: agent {agent_file.name!r} uses no model, so there is no cache to trace")
     for task in tasks:
@@ -160,6 +164,8 @@ def observation_config(options: PlayOptions, tasks: Sequence[Task], model: Any, 
     """
     from confkv_agents.web.observation import ObservationConfig
 
+    if options.pages_of is not None:
+        model, agent_file = _reader(options), open_agent(options.pages_of)
     wanted = dict(agent_file.observation)
     if model is None:
         return ObservationConfig(**wanted | {"marks": False, "pictures": 0})
@@ -183,6 +189,17 @@ def observation_config(options: PlayOptions, tasks: Sequence[Task], model: Any, 
     return ObservationConfig(**given)
 
 
+def _reader(options: PlayOptions) -> Any:
+    """The model that pages are shown for, while another agent plays."""
+    from confkv_agents.cache import CacheConfig
+
+    model = make_model(options, CacheConfig(policy="full"))
+    if not profile_known(model):
+        load_weights(model, options.model)
+        model = make_model(options, CacheConfig(policy="full"))
+    return model
+
+
 def configuration_of(
     options: PlayOptions, agent_file: AgentFile, observation: Any, policy: str | None, budget: int | None
 ) -> dict[str, Any]:
@@ -196,9 +213,13 @@ def configuration_of(
         budget: Slots a layer may hold.
     """
     uses = agent_file.needs_model
-    placed = {"device_map": parse_device_map(options.device_map)} if uses and options.device_map is not None else {}
+    more = {"device_map": parse_device_map(options.device_map)} if uses and options.device_map is not None else {}
+    if options.pages_of is not None:
+        more |= {"pages_of": open_agent(options.pages_of).name, "pages_for": options.model}
+    pages = {field.name: getattr(observation, field.name) for field in fields(observation)}
+    del pages["count_tokens"]
     return {
-        **placed,
+        **more,
         "agent": agent_file.name,
         "model": options.model if uses else None,
         "policy": policy if uses else None,
@@ -207,6 +228,7 @@ def configuration_of(
         "pictures": options.pictures if uses else None,
         "observation": observation.format,
         "page_tokens": observation.max_tokens,
+        "pages": pages,
         "max_steps": options.max_steps,
         "timeout": options.timeout,
         "dialect": options.dialect,

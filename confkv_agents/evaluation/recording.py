@@ -160,6 +160,7 @@ class EpisodeRecorder:
                 "source": Path(task.source).name if task.source else None,
                 "sha256": task.sha256,
                 "dialect": task.dialect,
+                "images": [self._task_picture(task, number) for number in range(1, len(task.images) + 1)],
             },
             "seed": seed,
             "configuration": run.configuration,
@@ -168,6 +169,16 @@ class EpisodeRecorder:
             "traceback": None,
         }
         self._write()
+
+    def _task_picture(self, task: Task, number: int) -> str:
+        """Keep a picture that belongs to the task's goal; of one that is no file there, an address say, the name."""
+        given = task.images[number - 1]
+        path = task.beside(given) if "://" not in given else None
+        if path is None or not path.is_file():
+            return given
+        name = f"task-{number}{path.suffix}"
+        write_bytes(self.directory / name, path.read_bytes())
+        return name
 
     def asked(self, intent: str) -> None:
         """Keep what the site asks for, in place of what the task file says."""

@@ -6,6 +6,8 @@
 <out>/<run-id>/<episode>/episode.json    task, status and, once known, the result
 <out>/<run-id>/<episode>/steps.jsonl     one row per step
 <out>/<run-id>/<episode>/step-001.png    what the agent saw before step 1; final.png what it left
+<out>/<run-id>/<episode>/step-001-marked.png, step-001-picture-1.png   what else it might show a model
+<out>/<run-id>/<episode>/task-1.png      the task's own pictures
 <out>/<run-id>/<episode>/trace.jsonl     [confidence, budget, kv_bytes] of each decoded token, a row per step
 <out>/<run-id>/<episode>/cache-trace.jsonl  what the cache did at each of its steps, if asked for
 ```
@@ -48,6 +50,8 @@ _PACKAGES = ("torch", "transformers", "langchain-core", "playwright", "gymnasium
 class StepRecord:
     """One step: what was seen, what was decided, what came of it and what it cost.
 
+    `screenshot`, `marked` (with the elements' numbers) and `pictures` are files beside the record; a picture of the
+    page has its `file`, `alt` text and the id of the `element` it belongs to, or None.
     `target` is the element acted on (id, role, name, box in pixels of the screenshot); `refs` are the browser's
     handles of it, which outlive the ids of one observation. Token counts, byte counts, `budget` (slots) and
     `confidence` are None where no model was asked or the model does not say. `seconds` holds `model` and
@@ -67,6 +71,8 @@ class StepRecord:
     error: str | None = None
     parsed: bool = True
     screenshot: str | None = None
+    marked: str | None = None
+    pictures: list[dict[str, Any]] = field(default_factory=list)
     model_calls: int | None = None
     tokens_read: int | None = None
     tokens_reused: int | None = None

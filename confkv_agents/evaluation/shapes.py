@@ -35,6 +35,7 @@ _Text = str | None
 _MORE = {  # more narrow than the fields' types in the code
     "budget": _Range | None,
     "confidence": _Range | None,
+    "pictures": list[Annotated[dict[str, Any], _all_of("file", "alt", "element")]],
     "target": Annotated[dict[str, Any], _all_of("role", "name")] | None,
 }
 
@@ -62,7 +63,13 @@ _ROW = _of_dataclass(
 )
 _TOKEN = list[float | None]
 _NAMES = list[str]
-_TASK = {"key": str, "intent": str, "sites": _NAMES, "start_urls": _NAMES}
+_TASK: dict[str, Any] = {
+    "key": str,
+    "intent": str,
+    "sites": _NAMES,
+    "start_urls": _NAMES,
+    "images": NotRequired[_NAMES],
+}
 _DETAILS = _strict("Details", {"remarks": NotRequired[_NAMES], "left_out": NotRequired[_NAMES]})
 _HEAD = {"status": str, "started": str, "ended": _Text, "configuration": dict[str, Any], "configuration_hash": str}
 _SHAPES: dict[str, Any] = {

@@ -26,6 +26,9 @@ DEVICE_MAP_HELP = (
     '\'{"model.embed_tokens": "cpu", "model.layers": "disk", ...}\'. Default: the first CUDA device, else the CPU.'
 )
 OFFLOAD_HELP = "Folder for weights that --device-map puts on disk."
+PAGES_OF_HELP = (
+    "For an agent without a model: record pages as this agent and the model would be shown them, for replay."
+)
 TOKEN_HELP = "Token of the administration of a Magento shop given by --site. Default: CONFKV_SHOP_TOKEN."
 DIALECT_HELP = "How task files are read and judged: vwa, webarena, browsergym or browsergym-webarena."
 

@@ -14,6 +14,7 @@ from confkv_agents.evaluation.task_commands import (
     DIALECT_HELP,
     JUDGE_HELP,
     OFFLOAD_HELP,
+    PAGES_OF_HELP,
     SITES_FILE_HELP,
     TOKEN_HELP,
     VISUAL_JUDGE_HELP,
@@ -59,6 +60,7 @@ def evaluate(
     page_tokens: Annotated[
         int | None, typer.Option(help="Tokens of a page's text; by default a share of the model's context.")
     ] = None,
+    pages_of: Annotated[str | None, typer.Option(help=PAGES_OF_HELP)] = None,
     site: Annotated[
         list[str] | None, typer.Option(help="name=url of a site that runs already; may be repeated.")
     ] = None,
@@ -115,6 +117,7 @@ def evaluate(
         "max_tokens": max_tokens,
         "pictures": pictures,
         "page_tokens": page_tokens,
+        "pages_of": pages_of,
         "sites": site_urls(site or [], sites_file, given=suite_values.get("sites")) or None,
         "dialect": dialect,
         "judge": judge,

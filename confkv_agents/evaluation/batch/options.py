@@ -76,6 +76,8 @@ class BatchOptions(PlayOptions):
             if (self.ray_address, self.ray_cpus, self.ray_gpus) != (None, 1.0, 0.0):
                 raise ConfigError("ray_address, ray_cpus and ray_gpus are of the backend ray; pass --backend ray")
             return
+        if self.pages_of is not None:
+            raise ConfigError("--pages-of works on this machine; leave it out with --backend ray")
         if self.headed:
             raise ConfigError("--headed shows windows of this machine; leave it out with --backend ray")
         if (self.ray_address or "").startswith("ray://"):
@@ -154,7 +156,7 @@ def _suite_value(path: Path, key: str, value: Any) -> Any:
         return Path(str(value))
     kinds: dict[str, tuple[type, ...]] = {
         **dict.fromkeys(("agent", "model", "dialect", "pictures", "judge", "visual_judge", "shop_token"), (str,)),
-        **dict.fromkeys(("backend", "ray_address", "offload_folder"), (str,)),
+        **dict.fromkeys(("backend", "ray_address", "offload_folder", "pages_of"), (str,)),
         "device_map": (str, dict),
         **dict.fromkeys(("headed", "trace", "skip_unsupported"), (bool,)),
         **dict.fromkeys(("budget", "max_steps", "max_tokens", "page_tokens", "workers", "attempts"), (int,)),

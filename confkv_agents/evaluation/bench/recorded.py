@@ -1,26 +1,16 @@
-"""Recorded episodes as conversations: what an agent would have been shown at each step, and what was done then.
-
-The agent itself builds the conversation, on a model that repeats what was recorded; so a replay puts to every policy
-the very prompts that a run would.
-"""
+"""Recorded episodes: what was shown at each step, what was said then, and what was done."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from confkv_agents.errors import RecordError
 from confkv_agents.evaluation.records import EPISODE_SCHEMA, read_record, read_rows
 from confkv_agents.paths import user_path
-
-if TYPE_CHECKING:
-    from confkv_agents.engine.conversation import Turn
-
-AGENT = "react"
 
 
 @dataclass(frozen=True)
@@ -29,47 +19,60 @@ class RecordedStep:
 
     Attributes:
         index: Its number.
-        observation: The page as it was shown.
-        thought: What the agent said before its action.
-        action: In canonical form.
+        observation: The page as it was shown, in text.
+        action: In canonical form, or what was said where that held no action.
+        parsed: Whether there was an action.
+        thought: What the agent said before its action, in one line.
+        target: Name and id of the element acted on, or None.
+        raw: What a model said, repair turns included; empty where none was asked.
+        calls: How often the model was asked, where that is known.
+        screenshot: File of the screenshot, or None; so for `marked`, with the elements' numbers.
+        pictures: Pictures of the page: file, alternative text, id of the element.
     """
 
     index: int
     observation: str
-    thought: str
     action: str
+    parsed: bool = True
+    thought: str = ""
+    target: tuple[str, int] | None = None
+    raw: str = ""
+    calls: int | None = None
+    screenshot: Path | None = None
+    marked: Path | None = None
+    pictures: tuple[tuple[Path, str, int | None], ...] = ()
 
 
 @dataclass(frozen=True)
 class RecordedEpisode:
-    """A recorded episode, as far as its steps held actions.
+    """A recorded episode with an action at least.
 
     Attributes:
         name: For people; unique in the run.
         intent: The task's goal.
-        steps: In order; steps without an action are left out.
-        sha256: Of goal and steps.
+        steps: In order.
+        sha256: Of goal and steps, pictures included.
+        images: The task's own pictures.
+        configuration: Of the run.
     """
 
     name: str
     intent: str
     steps: tuple[RecordedStep, ...]
     sha256: str
+    images: tuple[Path, ...] = ()
+    configuration: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def agent(self) -> str | None:
+        """Who played."""
+        return self.configuration.get("agent")
 
-@dataclass(frozen=True)
-class Asked:
-    """One step as a question to a model.
-
-    Attributes:
-        step: What was recorded.
-        turns: The conversation up to the question.
-        lead: What the reply says before the action.
-    """
-
-    step: RecordedStep
-    turns: tuple[Turn, ...]
-    lead: str
+    @property
+    def pages(self) -> Mapping[str, Any]:
+        """How pages were shown, as far as the record says: fields of `ObservationConfig`."""
+        known = {"format": self.configuration.get("observation"), "max_tokens": self.configuration.get("page_tokens")}
+        return {name: value for name, value in known.items() if value} | dict(self.configuration.get("pages") or {})
 
 
 def read_recorded(folder: Path) -> list[RecordedEpisode]:
@@ -87,63 +90,49 @@ def read_recorded(folder: Path) -> list[RecordedEpisode]:
     found: dict[str, RecordedEpisode] = {}
     for path in paths:
         record = read_record(path, EPISODE_SCHEMA)
-        rows = read_rows(path.with_name("steps.jsonl"))
-        steps = tuple(
-            RecordedStep(row["index"], row["observation"], " ".join(row["thought"].split()), row["action"])
-            for row in rows
-            if row["parsed"] and row["action"].strip()
-        )
-        if not steps:
+        steps = tuple(_step(row, path.parent) for row in read_rows(path.with_name("steps.jsonl")))
+        if not any(step.parsed for step in steps):
             continue
         intent = record["task"]["intent"]
-        digest = hashlib.sha256(repr((intent, steps)).encode()).hexdigest()
+        images = tuple(path.parent / name for name in record["task"].get("images", []))
+        digest = _digest(intent, steps, images)
         name = path.parent.relative_to(folder).as_posix()
-        found.setdefault(digest, RecordedEpisode(path.parent.name if name == "." else name, intent, steps, digest))
+        name = path.parent.name if name == "." else name
+        found.setdefault(digest, RecordedEpisode(name, intent, steps, digest, images, record["configuration"]))
     if not found:
         raise RecordError(f"{folder}: no recorded step with an action; give the folder of a run, a batch or an episode")
     return list(found.values())
 
 
-def conversation_of(episode: RecordedEpisode) -> list[Asked]:
-    """Let the agent build each step's conversation, its replies as recorded. Text only: pictures are not shown.
-
-    Raises:
-        PluginError: The agent's file does not load.
-    """
-    from confkv_agents.engine.media import ImageLimits
-    from confkv_agents.evaluation.agents import load_agent
-    from confkv_agents.evaluation.bench.teacher import Teacher
-    from confkv_agents.messages import ImageAccess, to_turns
-
-    teacher = Teacher()
-    agent = load_agent(AGENT, model=teacher, pictures="none", repairs=0)
-    access = ImageAccess(ImageLimits(), False, False)
-    task: Any = SimpleNamespace(intent=episode.intent, images=())
-    asked = []
-    for place, step in enumerate(episode.steps):
-        observation: Any = SimpleNamespace(text=step.observation, marked=None, screenshot=b"", pictures=(), elements=())
-        if place == 0:
-            agent.reset(task, observation)
-        lead = f"{step.thought}\n" if step.thought else ""
-        teacher.reply = lead + step.action
-        agent.act(observation)
-        asked.append(Asked(step, to_turns(teacher.asked, access), lead))
-    return asked
+def _step(row: Mapping[str, Any], folder: Path) -> RecordedStep:
+    target = row["target"]
+    return RecordedStep(
+        index=row["index"],
+        observation=row["observation"],
+        action=row["action"],
+        parsed=row["parsed"] and bool(row["action"].strip()),
+        thought=" ".join(row["thought"].split()),
+        target=(target["name"], target["id"]) if target and target.get("id") is not None else None,
+        raw=row["raw"],
+        calls=row["model_calls"],
+        screenshot=folder / row["screenshot"] if row["screenshot"] else None,
+        marked=folder / row["marked"] if row["marked"] else None,
+        pictures=tuple((folder / each["file"], each["alt"], each["element"]) for each in row["pictures"]),
+    )
 
 
-def actions_equal(text: str, action: str) -> bool:
-    """Whether what a model wrote is the same action, whatever its spelling.
-
-    Args:
-        text: As decoded.
-        action: In canonical form.
-    """
-    from confkv_agents.web.actions import ActionParseError, format_action, parse_action
-
-    try:
-        return format_action(parse_action(text)) == action
-    except ActionParseError:
-        return False
+def _digest(intent: str, steps: Sequence[RecordedStep], images: Sequence[Path]) -> str:
+    """Of everything that a model might be asked or told; files by what they hold, wherever they lie."""
+    digest = hashlib.sha256(repr((intent, len(images))).encode())
+    files = list(images)
+    for step in steps:
+        said = (step.index, step.observation, step.thought, step.action, step.raw, step.target)
+        digest.update(repr((said, [each[1:] for each in step.pictures])).encode())
+        files += [path for path in (step.marked, *(each[0] for each in step.pictures)) if path is not None]
+    for path in files:
+        if path.is_file():
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def names_of(episodes: Sequence[RecordedEpisode]) -> str:

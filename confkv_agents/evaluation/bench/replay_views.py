@@ -1,14 +1,17 @@
-"""A replay's table and plot."""
+"""A replay's tables and plot."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from confkv_agents.evaluation.bench.plots import new_figure, save, tidy
 from confkv_agents.evaluation.bench.tables import column, mib, plain_table, policy_name
 from confkv_agents.evaluation.colours import colour_of
+from confkv_agents.evaluation.files import write_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,28 +20,85 @@ _MIB = 2**20
 _MARKERS = "sovD^PX*"
 
 
+_COLUMNS = (
+    *("policy", "nats/token", "to full", "agrees", "points to full", "with full", "KL"),
+    *("KV MiB", "peak MiB", "of full", "read s", "ms/token"),
+)
+
+
 def replay_table(summary: Mapping[str, Any]) -> Table:
     """One row per policy: likelihood, agreement, divergence, bytes, time."""
-    steps, episodes = next(iter(summary["policies"].values()))["steps"], summary["episodes"]
-    played = f"{episodes} episode{'s' if episodes != 1 else ''}, {steps} steps"
-    if summary["left_out"]:
-        played += f" ({summary['left_out']} more are beyond the model's positions)"
-    table = plain_table(f"{played}, teacher-forced (95 % intervals over steps)")
-    for name in ("policy", "nats/token", "agrees", "with full", "KL", "KV MiB", "of full", "read s", "ms/token"):
+    table = plain_table(_title(summary))
+    for name in _COLUMNS:
         column(table, name)
+    for row in table_rows(summary):
+        table.add_row(*row.values())
+    return table
+
+
+def table_rows(summary: Mapping[str, Any]) -> list[dict[str, str]]:
+    """The table's cells by column, a row per policy."""
+    found: list[dict[str, str]] = []
     for label, row in summary["policies"].items():
-        table.add_row(
-            policy_name(label),
+        against = row["against_full"] or {}
+        cells = (
+            str(policy_name(label)),
             _figure(row["log_likelihood"], row["log_likelihood_interval"]),
+            _figure(against.get("log_likelihood"), against.get("log_likelihood_interval"), signed=True),
             f"{row['agreed']}/{row['steps']}",
+            _figure(against.get("agreement"), against.get("agreement_interval"), 100, 0, signed=True),
             f"{row['agreed_with_full']}/{row['steps']}",
             f"{row['divergence']:.2f}",
             mib(row["kv_bytes"]),
+            mib(row["peak_kv_bytes"]),
             f"{100 * row['kv_bytes'] / row['full_kv_bytes']:.0f} %",
             f"{row['read_s_per_step']:.2f}",
             f"{row['ms_per_token']:.0f}",
         )
-    return table
+        found.append(dict(zip(_COLUMNS, cells, strict=True)))
+    return found
+
+
+def write_tables(summary: Mapping[str, Any], folder: Path) -> None:
+    """Write `table.md`, the table as it is shown, and `table.csv`, its figures in full."""
+    rows = table_rows(summary)
+    lines = [
+        f"{_title(summary)}: agent {summary['agent']}, model {summary['model']}, {summary['budget']} slots a layer "
+        f"({mib(summary['budget_bytes'])} MiB)",
+        "",
+        "| " + " | ".join(_COLUMNS) + " |",
+        "| --- |" + " ---: |" * (len(_COLUMNS) - 1),
+        *("| " + " | ".join(row.values()) + " |" for row in rows),
+    ]
+    write_text(folder / "table.md", "\n".join(lines) + "\n")
+    flat = [
+        {"policy": label} | {key: value for key, value in _flat(row) if key not in ("by_step", "against_full")}
+        for label, row in summary["policies"].items()
+    ]
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(dict.fromkeys(key for row in flat for key in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    write_text(folder / "table.csv", stream.getvalue())
+
+
+def _flat(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """Figures by name; an interval becomes two, and what is below a name gets it in front."""
+    for key, value in row.items():
+        if key.endswith("_interval"):
+            yield from zip((f"{before}{key[:-9]}_low", f"{before}{key[:-9]}_high"), value or ("", ""), strict=True)
+        elif key == "against_full" and value:
+            yield from _flat(value, "to_full_")
+        else:
+            yield before + key, value
+
+
+def _title(summary: Mapping[str, Any]) -> str:
+    steps, episodes = next(iter(summary["policies"].values()))["steps"], summary["episodes"]
+    played = f"{episodes} episode{'s' if episodes != 1 else ''}, {steps} steps"
+    if summary["left_out"]:
+        played += f" ({summary['left_out']} more are beyond the model's positions)"
+    return f"{played}, teacher-forced (95 % intervals over {'episodes' if episodes > 1 else 'steps'})"
 
 
 def replay_plot(summary: Mapping[str, Any], path: Path) -> None:
@@ -75,7 +135,11 @@ def replay_plot(summary: Mapping[str, Any], path: Path) -> None:
     save(figure, path)
 
 
-def _figure(value: float | None, ends: tuple[float, float] | None) -> str:
+def _figure(
+    value: float | None, ends: tuple[float, float] | None, scale: float = 1, digits: int = 2, signed: bool = False
+) -> str:
     if value is None:
         return "-"
-    return f"{value:.2f}" + (f" ({ends[0]:.2f} to {ends[1]:.2f})" if ends else "")
+    form = f"{'+' if signed else ''}.{digits}f"
+    spread = f" ({scale * ends[0]:{form}} to {scale * ends[1]:{form}})" if ends else ""
+    return f"{scale * value:{form}}{spread}"

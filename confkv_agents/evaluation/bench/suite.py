@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import torch
 
@@ -157,6 +157,14 @@ class Bench(Protocol):
         """Draw the summary as a PNG file."""
 
 
+@runtime_checkable
+class WritesFiles(Protocol):
+    """A benchmark that leaves files of its own beside the plot."""
+
+    def write(self, summary: Mapping[str, Any], folder: Path) -> None:
+        """Write them into a folder."""
+
+
 def run_bench(bench: Bench, reporter: Reporter, loaded: LoadedModel | None = None) -> Path:
     """Run a benchmark, or what is left of it, and write its results.
 
@@ -229,6 +237,8 @@ def run_bench(bench: Bench, reporter: Reporter, loaded: LoadedModel | None = Non
         if status == "interrupted" and missing:
             reporter.interrupted(len(rows), len(items))
     bench.plot(summary, folder / "plot.png")
+    if isinstance(bench, WritesFiles):
+        bench.write(summary, folder)
     reporter.results(bench.tables(summary), folder)
     return folder
 

@@ -9,17 +9,19 @@ from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
+from confkv_agents.errors import RecordError
+
 
 class Teacher(BaseChatModel):
     """Stands in for a model while an agent builds its prompts from a record.
 
     Attributes:
-        reply: What it says next.
+        replies: What it says next, in order.
         asked: The messages that it was asked with last.
     """
 
-    reply: str = ""
-    asked: list[Any] = []  # noqa: RUF012 - pydantic copies it for each instance
+    replies: list[str] = []  # noqa: RUF012 - pydantic copies it for each instance
+    asked: list[Any] = []  # noqa: RUF012
 
     @property
     def _llm_type(self) -> str:
@@ -33,4 +35,6 @@ class Teacher(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         self.asked = list(messages)
-        return ChatResult(generations=[ChatGeneration(message=AIMessage(self.reply))])
+        if not self.replies:
+            raise RecordError("the agent asks its model more often than in the run; use the version that recorded it")
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(self.replies.pop(0)))])

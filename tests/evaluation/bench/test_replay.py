@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,13 @@ import torch
 
 from confkv_agents.cache import CacheConfig
 from confkv_agents.errors import RecordError
+from confkv_agents.evaluation.agents import open_agent
+from confkv_agents.evaluation.bench.forcing import replay
 from confkv_agents.evaluation.bench.progress import Reporter
-from confkv_agents.evaluation.bench.recorded import RecordedEpisode, actions_equal, conversation_of, read_recorded
-from confkv_agents.evaluation.bench.replay import ReplayBench, replay, summed
+from confkv_agents.evaluation.bench.recorded import RecordedEpisode, read_recorded
+from confkv_agents.evaluation.bench.replay import ReplayBench
+from confkv_agents.evaluation.bench.replay_summary import summed
+from confkv_agents.evaluation.bench.retelling import Asked, actions_equal, retell
 from confkv_agents.evaluation.bench.suite import Common, run_bench
 from confkv_agents.evaluation.episode import run_episode
 from confkv_agents.evaluation.files import read_json
@@ -37,9 +42,13 @@ def loaded() -> Any:
     return tiny_llama(positions=4096)
 
 
+def conversation_of(episode: RecordedEpisode) -> list[Asked]:
+    return retell(episode, open_agent("react"))
+
+
 def test_steps_without_an_action_are_left_out(run: Path) -> None:
     (episode,) = read_recorded(run)
-    played = [(step.index, step.action) for step in episode.steps]
+    played = [(each.step.index, each.step.action) for each in conversation_of(episode)]
     assert played == [(1, "click [4]"), (3, "click [4]"), (4, "stop [$34]")]
     assert read_recorded(run / episode.name)[0].steps == episode.steps
 
@@ -81,10 +90,10 @@ def sequence(loaded: Any, asked: Any) -> tuple[list[int], list[tuple[int, int]]]
     encoder, places, ids = PromptEncoder(loaded), [], []
     for each in asked:
         prompt = encoder.encode(each.turns, {})
-        lead, action = encoder.text_ids(each.lead), encoder.text_ids(each.step.action)
+        lead, action = encoder.text_ids(each.lead), encoder.text_ids(each.scored)
         assert prompt.ids[: len(ids)] == ids
         places.append((len(prompt.ids) + len(lead), len(prompt.ids) + len(lead) + len(action)))
-        encoder.remember(each.turns, each.lead + each.step.action, [*lead, *action], prompt)
+        encoder.remember(each.turns, each.lead + each.scored, [*lead, *action], prompt)
         ids = [*prompt.ids, *lead, *action]
     return ids, places
 
@@ -104,12 +113,36 @@ def test_full_kv_agrees_with_itself_and_a_small_budget_departs(run: Path, loaded
 
 def test_sums_are_per_token_and_per_step() -> None:
     step = {"agrees": True, "agrees_with_full": False, "token_agreement": 0.5, "divergence": 0.1, "kv_bytes": 10}
-    step |= {"peak_kv_bytes": 20, "full_kv_bytes": 40, "read_s": 1.0, "token_s": 0.01}
-    rows = [{"steps": [{**step, "step": 1, "nats": 2.0, "tokens": 1}, {**step, "step": 2, "nats": 4.0, "tokens": 5}]}]
+    step |= {"peak_kv_bytes": 20, "full_kv_bytes": 40, "cold_bytes": 0, "read_s": 1.0, "token_s": 0.01}
+    rows = [
+        {
+            "episode": "a",
+            "steps": [{**step, "step": 1, "nats": 2.0, "tokens": 1}, {**step, "step": 2, "nats": 4.0, "tokens": 5}],
+        }
+    ]
     found = summed(rows)
     assert found["log_likelihood"] == -1.0 and found["agreement"] == 1.0 and found["agreed_with_full"] == 0
     assert found["by_step"]["2"]["log_likelihood"] == pytest.approx(-0.8)
     assert found["ms_per_token"] == pytest.approx(10)
+
+
+def test_a_policy_is_paired_with_full_kv_step_by_step_and_intervals_are_over_episodes() -> None:
+    step = {"agrees_with_full": True, "token_agreement": 0.5, "divergence": 0.1, "kv_bytes": 10, "peak_kv_bytes": 20}
+    step |= {"full_kv_bytes": 40, "cold_bytes": 0, "read_s": 1.0, "token_s": 0.01, "tokens": 2}
+
+    def rows(*episodes: list[tuple[bool, float]]) -> list[dict[str, Any]]:
+        return [
+            {"episode": name, "steps": [{**step, "step": at, "agrees": a, "nats": n} for at, (a, n) in enumerate(told)]}
+            for name, told in zip("abcd", episodes, strict=False)
+        ]
+
+    full = rows([(True, 1.0), (True, 1.0)], [(True, 2.0), (False, 2.0)])
+    found = summed(rows([(True, 1.5), (False, 2.0)], [(True, 2.0), (True, 3.0)]), full)["against_full"]
+    assert (found["agreement"], found["gained"], found["lost"]) == (0.0, 1, 1)
+    assert found["log_likelihood"] == pytest.approx(-(0.5 + 1.0 + 0.0 + 1.0) / 8)
+    low, high = found["log_likelihood_interval"]  # two episodes: -1.5 and -1.0 of 4 tokens each
+    assert (low, high) == (pytest.approx(-0.375), pytest.approx(-0.25))
+    assert summed(full, full)["against_full"] is None
 
 
 def test_a_replay_is_measured_once_and_continues(run: Path, loaded: Any, tmp_path: Path) -> None:
@@ -123,6 +156,16 @@ def test_a_replay_is_measured_once_and_continues(run: Path, loaded: Any, tmp_pat
     assert set(result["summary"]["policies"]) == {"full", "window:window=16", "h2o"}
     assert result["summary"]["policies"]["full"]["agreement_with_full"] == 1
     assert "observation" not in json.dumps(result["options"]) and (first / "plot.png").is_file()
+    table = (first / "table.md").read_text().splitlines()
+    assert table[0].startswith("1 episode, 2 steps") and [line.split(" | ")[0] for line in table[4:]] == [
+        "| full", "| window:window=16", "| h2o",
+    ]  # fmt: skip
+    with (first / "table.csv").open(newline="") as stream:
+        flat = list(csv.DictReader(stream))
+    assert [row["policy"] for row in flat] == ["full", "window:window=16", "h2o"]
+    assert float(flat[1]["to_full_log_likelihood"]) == pytest.approx(
+        result["summary"]["policies"]["window:window=16"]["against_full"]["log_likelihood"]
+    )
 
 
 def replayed(episodes: list[RecordedEpisode], policies: str, out: Path, loaded: Any) -> Path:
