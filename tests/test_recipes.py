@@ -12,10 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "README.md"
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(not PAGE.is_file(), reason="needs the checkout"),
-]
+pytestmark = pytest.mark.browser
 # A sentence that ends with a file's name in backquotes, then the file's content.
 FILE = re.compile(r"`([\w./]+\.\w+)`:\n\n```\w+\n(.*?)```", re.DOTALL)
 COMMAND = re.compile(r"`confkv-agent ([^`]+)`", re.DOTALL)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from confkv_agents.web.chromium import find_chromium
 from confkv_agents.web.sites import SiteServer
@@ -20,9 +21,8 @@ SIZES = {"desktop": {"width": 1280, "height": 720}, "phone": {"width": 390, "hei
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api")
     options = find_chromium()
-    with playwright.sync_playwright() as driver:
+    with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=options.executable_path, channel=options.channel)
         yield browser
         browser.close()
