@@ -7,9 +7,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from confkv_agents import plugins
 from confkv_agents.web.tasks import Drawing, Unfit
 from confkv_agents.web.tasks.worlds import Row
 
+not_there = plugins.load_module(
+    plugins.data_dir("tasks") / "templates" / "_missing.py", "tasks.templates.missing"
+).not_there
 ME = "lena.marsh@kerbside.test"
 COLOURS = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "black", "white", "brown")
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight")
@@ -85,11 +89,6 @@ def click(role: str, name: str, note: str = "") -> Row:
 def stop(answer: str = "", note: str = "") -> Row:
     """The scripted end."""
     return _step(note, {"action": "stop", "answer": answer})
-
-
-def fail(reason: str) -> Row:
-    """The scripted end of what cannot be done."""
-    return {"action": "fail", "reason": reason}
 
 
 def search(words: str, note: str = "") -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
-from ._classifieds import COLOURS, changes, click, fail, listings, open_listing, search, stop
+from ._classifieds import COLOURS, changes, click, listings, not_there, open_listing, search, stop
 
 
 def draw(drawing: Drawing) -> Draft:
@@ -21,21 +21,13 @@ def draw(drawing: Drawing) -> Draft:
         if each["title"] == title or (alike and maker in each["title"].split()):
             raise Unfit("there is such a listing, or one that might be meant")
     known = row["title"].replace(f" {row['colour']} ", " ")
-    return Draft(
-        values={"listing": title},
-        evaluation={
-            **changes(drawing),
-            "eval_types": ["string_match", "program_html"],
-            "reference_answers": {"fuzzy_match": "N/A"},
-            "string_note": f"There is no listing with the title '{title}'.",
-        },
-        oracle=[
-            search(title),
-            search(known, note="nothing found; without the colour"),
-            fail(f"there is no listing '{title}', only '{row['title']}'"),
-        ],
-        near_miss=[*open_listing(row), click("button", "Save listing"), stop("saved")],
-        login=True,
+    return not_there(
+        "listing",
+        title,
+        row["title"],
+        changes(drawing)["program_html"][0],
+        [search(title), search(known, note="nothing found; without the colour")],
+        [*open_listing(row), click("button", "Save listing"), stop("saved")],
     )
 
 

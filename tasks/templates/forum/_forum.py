@@ -10,9 +10,12 @@ from functools import cache
 from typing import Any
 
 from confkv_agents import plugins
-from confkv_agents.web.tasks import Drawing, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Unfit
 from confkv_agents.web.tasks.worlds import Row
 
+not_there = plugins.load_module(
+    plugins.data_dir("tasks") / "templates" / "_missing.py", "tasks.templates.missing"
+).not_there
 ME = "wren_hollis"
 CODE = re.compile(r"\b[A-Z]{2}-[0-9]{3}\b")
 # Titles of the posts that tell a code (`%` stands for anything), and what the code is called in a task.
@@ -156,11 +159,6 @@ def stop(answer: str = "", note: str = "") -> Row:
     return _step(note, {"action": "stop", "answer": answer})
 
 
-def fail(reason: str) -> Row:
-    """The scripted end of what cannot be done."""
-    return {"action": "fail", "reason": reason}
-
-
 def search(words: str, note: str = "") -> Row:
     """Look for something with the field at the top of every page."""
     step = {"action": "type", "role": "searchbox", "name": "Search", "text": words, "enter": True}
@@ -190,6 +188,47 @@ def message(member: str, text: str, note: str = "") -> list[Row]:
         fill("Message", text),
         click("button", "Send"),
     ]
+
+
+def two_under_a_third(
+    drawing: Drawing,
+    three: Sequence[Row],
+    column: str,
+    facts: Sequence[str],
+    notes: Sequence[str],
+    wrong: str,
+) -> Draft:
+    """Read a fact in each of two posts and comment both, `A, B`, under a third.
+
+    Args:
+        drawing: The drawing.
+        three: The two and the third.
+        column: Of what the facts are called: `what` or `things`; the gaps are `first_what` and `second_what`.
+        facts: What the two posts tell.
+        notes: What to jot down after each of them.
+        wrong: What somebody comments who has seen the second one only.
+    """
+    first, second, place = three
+    text = ", ".join(facts)
+    return Draft(
+        values={
+            "first": first["title"],
+            f"first_{column}": first[column],
+            "second": second["title"],
+            f"second_{column}": second[column],
+            "place": place["title"],
+        },
+        evaluation=page_checks(changes(drawing, f"comment on {place['id']}: {text}")),
+        oracle=[
+            *open_post(first),
+            *open_post(second, note=notes[0]),
+            *open_post(place, note=notes[1]),
+            *comment(text),
+            stop(),
+        ],
+        near_miss=[*open_post(second), *open_post(place), *comment(wrong), stop()],
+        login=True,
+    )
 
 
 def changes(drawing: Drawing, *expected: str) -> Row:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template
 
-from ._forum import changes, code_posts, code_texts, comment, different, open_post, page_checks, stop
+from ._forum import code_posts, code_texts, different, two_under_a_third
 
 
 def draw(drawing: Drawing) -> Draft:
@@ -12,25 +12,13 @@ def draw(drawing: Drawing) -> Draft:
     first, second = drawing.sample(code_posts(drawing), 2, "title")
     place = drawing.choose(code_texts(drawing, first, second), "title")
     different([first, second, place], "code")
-    text, wrong = f"{first['code']}, {second['code']}", f"{place['code']}, {second['code']}"
-    return Draft(
-        values={
-            "first": first["title"],
-            "first_what": first["what"],
-            "second": second["title"],
-            "second_what": second["what"],
-            "place": place["title"],
-        },
-        evaluation=page_checks(changes(drawing, f"comment on {place['id']}: {text}")),
-        oracle=[
-            *open_post(first),
-            *open_post(second, note=f"first code '{first['code']}'"),
-            *open_post(place, note=f"second code '{second['code']}'"),
-            *comment(text),
-            stop(),
-        ],
-        near_miss=[*open_post(second), *open_post(place), *comment(wrong), stop()],
-        login=True,
+    return two_under_a_third(
+        drawing,
+        (first, second, place),
+        "what",
+        facts=(first["code"], second["code"]),
+        notes=(f"first code '{first['code']}'", f"second code '{second['code']}'"),
+        wrong=f"{place['code']}, {second['code']}",
     )
 
 

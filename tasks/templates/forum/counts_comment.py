@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
-from ._forum import changes, comment, count_hidden, open_post, page_checks, pictures, stop
+from ._forum import count_hidden, pictures, two_under_a_third
 
 
 def draw(drawing: Drawing) -> Draft:
@@ -13,25 +13,14 @@ def draw(drawing: Drawing) -> Draft:
     first, second, place = drawing.sample(shown, 3, "title")
     if len({post["count"] for post in (first, second, place)}) < 3:
         raise Unfit("two numbers are the same")
-    text, wrong = f"{first['count']}, {second['count']}", f"{second['count']}, {first['count']}"
-    return Draft(
-        values={
-            "first": first["title"],
-            "first_things": first["things"],
-            "second": second["title"],
-            "second_things": second["things"],
-            "place": place["title"],
-        },
-        evaluation=page_checks(changes(drawing, f"comment on {place['id']}: {text}")),
-        oracle=[
-            *open_post(first),
-            *open_post(second, note=f"{first['count']} {first['things']}"),
-            *open_post(place, note=f"{second['count']} {second['things']}"),
-            *comment(text),
-            stop(),
-        ],
-        near_miss=[*open_post(second), *open_post(place), *comment(wrong), stop()],
-        login=True,
+    counts = [str(post["count"]) for post in (first, second)]
+    return two_under_a_third(
+        drawing,
+        (first, second, place),
+        "things",
+        facts=counts,
+        notes=[f"{post['count']} {post['things']}" for post in (first, second)],
+        wrong=", ".join(reversed(counts)),
     )
 
 

@@ -6,7 +6,7 @@ import re
 
 from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
 
-from ._forum import changes, click, fail, open_post, posts, search, stop
+from ._forum import changes, click, not_there, open_post, posts, search, stop
 
 _TOWNS = ("Ashford", "Brookton", "Carden", "Dunwich", "Eastbury", "Fairview", "Glenmoor", "Hartwell", "Kingsley")
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -23,21 +23,13 @@ def draw(drawing: Drawing) -> Draft:
     if posts(drawing, "post.title = ?", title):
         raise Unfit("there is such a post")
     known = " ".join(pattern.sub(" ", post["title"]).split())
-    return Draft(
-        values={"post": title},
-        evaluation={
-            "eval_types": ["string_match", "program_html"],
-            "reference_answers": {"fuzzy_match": "N/A"},
-            "string_note": f"There is no post with the title '{title}'.",
-            "program_html": [changes(drawing)],
-        },
-        oracle=[
-            search(title),
-            search(known, note="nothing found; without the name"),
-            fail(f"there is no post '{title}', only '{post['title']}'"),
-        ],
-        near_miss=[*open_post(post), click("button", "Upvote"), stop("done")],
-        login=True,
+    return not_there(
+        "post",
+        title,
+        post["title"],
+        changes(drawing),
+        [search(title), search(known, note="nothing found; without the name")],
+        [*open_post(post), click("button", "Upvote"), stop("done")],
     )
 
 
