@@ -9,14 +9,18 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
-from .react import Pictures, ReactAgent
+from confkv_agents.web.text import quote
+
+from .react import Pictures, ReactAgent, picture_block, text_block
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
+    from confkv_agents.web.observation import Observation, Picture
+
 NEEDS_MODEL = True
 
-OBSERVATION = {
+OBSERVATION: dict[str, Any] = {
     "format": "compact",
     "max_tokens": 320,
     "max_options": 6,
@@ -66,4 +70,42 @@ def create_agent(model: BaseChatModel, *, pictures: Pictures = "auto", constrain
 
 
 class PilotAgent(ReactAgent):
-    """`ReactAgent` with the pilot's prompt; `create_agent` makes it."""
+    """`ReactAgent` with the pilot's prompt, and pictures where they stand on the page; `create_agent` makes it."""
+
+    def _show(self, observation: Observation) -> list[dict[str, Any]]:
+        if self._pictures != "page" or not observation.pictures:
+            return super()._show(observation)
+        lines = observation.text.split("\n")
+        after: dict[int, list[bytes]] = {}
+        for picture in observation.pictures:
+            after.setdefault(_line_of(picture, lines), []).append(picture.png)
+        blocks, start = [], 0
+        for end in sorted({*(line + 1 for line in after), len(lines)}):
+            if start < end:
+                blocks.append(text_block(("\n" if start else "") + "\n".join(lines[start:end])))
+            blocks += map(picture_block, after.get(end - 1, []))
+            start = end
+        return blocks
+
+
+def _line_of(picture: Picture, lines: list[str]) -> int:
+    """Number of the line that a picture belongs to: its element's, or that of its own text; else the last."""
+    if picture.element_id is not None:
+        ends = f"[{picture.element_id}]"
+    else:
+        ends = f"picture {quote(picture.alt, OBSERVATION['max_name'])}"
+    found = (number for number, line in enumerate(lines) if line.endswith(ends) or f"{ends}; " in line)
+    return next(found, len(lines) - 1)
+
+
+def write_reply(thought: str, action: str, target: tuple[str, int] | None) -> str:
+    """Word a decision as the pilot does: what the script jots down and the element acted on, then the action.
+
+    Args:
+        thought: What is jotted down, or nothing.
+        action: In canonical form.
+        target: Name and id of the element acted on, or None.
+    """
+    element = f"{quote(target[0], 80)} [{target[1]}]" if target and target[0] else ""
+    note = ", ".join(part for part in (thought.strip(), element) if part)
+    return f"{note}\n{action}" if note else action

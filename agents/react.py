@@ -99,7 +99,7 @@ class ReactAgent:
 
     def act(self, observation: Observation) -> Decision:
         """Show the page and ask for the next action."""
-        shown = [*self._opening, *_blocks(observation.text, self._pictures_of(observation))]
+        shown = _merged([*self._opening, *self._show(observation)])
         self._opening = []
         prompts, replies, usages = [_text_of(shown)], [], []
         self._say(shown)
@@ -116,7 +116,7 @@ class ReactAgent:
                 if attempt < self._repairs:
                     repair = REPAIR.format(problem=f"{error}.")
                     prompts.append(repair)
-                    self._say(_blocks(repair, []))
+                    self._say([text_block(repair)])
         return Decision(
             action=action,
             thought=thought,
@@ -136,10 +136,12 @@ class ReactAgent:
 
     def _say(self, blocks: list[dict[str, Any]]) -> None:
         """Add a user turn: plain text where there is nothing else, since not every template takes blocks."""
-        texts = [block["text"] for block in blocks if block["type"] == "text"]
-        self.messages.append(
-            HumanMessage("\n\n".join(texts)) if len(texts) == len(blocks) else HumanMessage(content=list(blocks))
-        )
+        plain = len(blocks) == 1 and blocks[0]["type"] == "text"
+        self.messages.append(HumanMessage(blocks[0]["text"] if plain else list(blocks)))
+
+    def _show(self, observation: Observation) -> list[dict[str, Any]]:
+        """The page as blocks of text and pictures."""
+        return _blocks(observation.text, self._pictures_of(observation))
 
     def _pictures_of(self, observation: Observation) -> list[tuple[str, bytes]]:
         chosen: list[tuple[str, bytes]] = []
@@ -172,17 +174,34 @@ def split_reply(text: str) -> tuple[str, str]:
     return thought.removeprefix("Thought:").strip(), format_action(action)
 
 
+def text_block(text: str) -> dict[str, Any]:
+    """Return a block of a message: text."""
+    return {"type": "text", "text": text}
+
+
+def picture_block(png: bytes) -> dict[str, Any]:
+    """Return a block of a message: a picture."""
+    return {"type": "image", "base64": base64.b64encode(png).decode(), "mime_type": "image/png"}
+
+
 def _blocks(text: str, pictures: list[tuple[str, bytes]]) -> list[dict[str, Any]]:
-    blocks: list[dict[str, Any]] = [{"type": "text", "text": text}]
-    for words, png in pictures:
-        blocks.append({"type": "text", "text": words})
-        data = base64.b64encode(png).decode()
-        blocks.append({"type": "image", "base64": data, "mime_type": "image/png"})
-    return blocks
+    return [text_block(text), *(block for words, png in pictures for block in (text_block(words), picture_block(png)))]
+
+
+def _merged(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Texts that stand side by side become one, with an empty line between them: templates put nothing there."""
+    merged: list[dict[str, Any]] = []
+    for block in blocks:
+        if block["type"] == "text" and merged and merged[-1]["type"] == "text":
+            merged[-1] = text_block(f"{merged[-1]['text']}\n\n{block['text']}")
+        else:
+            merged.append(block)
+    return merged
 
 
 def _text_of(blocks: list[dict[str, Any]]) -> str:
-    return "\n\n".join(block["text"] if block["type"] == "text" else "(picture)" for block in blocks)
+    lines = "".join(block["text"] if block["type"] == "text" else " (picture)\n" for block in blocks)
+    return lines.replace(" (picture)\n\n", " (picture)\n").rstrip("\n")
 
 
 def _task_pictures(task: Task) -> list[tuple[str, bytes]]:

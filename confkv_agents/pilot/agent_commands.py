@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from confkv_agents.errors import ConfigError
 from confkv_agents.evaluation.template_commands import parse_seeds
 from confkv_agents.evaluation.words import printable
+
+if TYPE_CHECKING:
+    import torch
+
+    from confkv_agents.pilot.encoding import Encoded
 
 
 def data(
@@ -42,7 +48,7 @@ def train(
         Path, typer.Option(help="Folder for checkpoints, the curve and the adapters; continued if it exists.")
     ],
     steps: Annotated[int, typer.Option(help="Optimizer steps.")] = 1500,
-    batch: Annotated[int, typer.Option(help="Episodes a step.")] = 4,
+    batch: Annotated[int, typer.Option(help="Episodes a step.")] = 8,
     rate: Annotated[float, typer.Option(help="Highest learning rate.")] = 1e-3,
     decay: Annotated[
         float, typer.Option(help="Share of the steps at the end in which the rate falls to nothing.")
@@ -51,21 +57,14 @@ def train(
     start: Annotated[Path | None, typer.Option(help="Adapters to begin with.")] = None,
     longest: Annotated[int, typer.Option(help="Longer conversations, in tokens, are left out.")] = 4096,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+    processes: Annotated[int, typer.Option(help="Processes of one thread each that share a step.")] = 1,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 25,
 ) -> None:
     """Train the pilot's language model on demonstrations."""
-    from safetensors.torch import load_file, save_file
-
-    from confkv_agents.engine.loading import load_model
-    from confkv_agents.engine.weights import embedded_model
-    from confkv_agents.pilot.data import read_data
-    from confkv_agents.pilot.encoding import encode
-    from confkv_agents.pilot.lora import add_lora, load_lora, lora_tensors
-    from confkv_agents.pilot.train_agent import train_agent
+    from confkv_agents.pilot.train_agent import AgentData, AgentPlan, train_agent
     from confkv_agents.pilot.training import Settings
 
-    tokenizer = _tokenizer(embedded_model())
-    encoded = [encode(made, tokenizer) for path in data for made in read_data(path)]
+    encoded, pictures = _encoded(data)
     fitting = [each for each in encoded if len(each.ids) <= longest]
     if len(fitting) < 2:
         raise ConfigError(f"{', '.join(map(str, data))} hold {len(fitting)} demonstrations that can be learned from")
@@ -73,14 +72,34 @@ def train(
     learned = [each for each in fitting if not any(each is other for other in kept_back)]
     tokens = sum(len(each.ids) for each in learned)
     typer.echo(f"{len(learned)} demonstrations, {tokens:,} tokens; {len(encoded) - len(fitting)} were too long")
-    model = load_model("embedded").model
-    add_lora(model, rank, seed=seed)
-    if start is not None:
-        load_lora(model, load_file(start))
     settings = Settings(steps, rate, warmup=20, decay=decay, weight_decay=0.0, save_every=save_every, seed=seed)
-    train_agent(model, learned, kept_back, settings, out, batch, typer.echo)
-    save_file(lora_tensors(model), out / "adapters.safetensors")
-    typer.echo(f"adapters in {out / 'adapters.safetensors'}")
+    plan = AgentPlan(settings, batch, rank, start, processes)
+    adapters = train_agent(AgentData(learned, kept_back, pictures), plan, out, _say)
+    typer.echo(f"adapters in {adapters}")
+
+
+def _encoded(files: list[Path]) -> tuple[list[Encoded], dict[str, torch.Tensor]]:
+    """Conversations as the pilot reads them, and what its eyes make of their pictures."""
+    from confkv_agents.engine.loading import load_model
+    from confkv_agents.engine.pilot_weights import pilot_model
+    from confkv_agents.pilot.data import pictures_of, read_data
+    from confkv_agents.pilot.encoding import encode
+    from confkv_agents.pilot.looking import look_at, open_picture
+
+    loaded = load_model(str(pilot_model()))
+    encoded: list[Encoded] = []
+    pictures: dict[str, torch.Tensor] = {}
+    for path in files:
+        open_one = functools.lru_cache(4096)(functools.partial(open_picture, pictures_of(path)))
+        found = [encode(made, loaded, open_one) for made in read_data(path)]
+        names = {name for each in found for name, _ in each.pictures}
+        pictures |= look_at(loaded, pictures_of(path), names, _say)
+        encoded += found
+    return encoded, pictures
+
+
+def _say(line: str) -> None:
+    typer.echo(line)
 
 
 def _tokenizer(folder: Path) -> Any:

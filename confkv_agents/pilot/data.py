@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from confkv_agents.errors import ConfigError
@@ -20,6 +21,7 @@ from confkv_agents.web.tasks import Task, Template, World, split_of
 from confkv_agents.web.tasks.templates import NothingToAsk
 from confkv_agents.web.text import TokenCounter
 
+_WORLDS = 16  # kept at once; tasks come in any order
 _QUIET_S = 0.04  # the sites of the package come to rest faster than pages in general
 
 
@@ -69,11 +71,9 @@ def make_data(
     wanted = [(template, seed) for seed in options.seeds for template in options.templates]
     random.Random(options.seed).shuffle(wanted)
     names = sorted({site for template in options.templates for site in template.sites})
-    shown = ObservationConfig(
-        **dict(open_agent("pilot").observation)
-        | {"pictures": 0, "marks": False, "screenshots": False, "count_tokens": count_tokens}
-    )
-    options.out.parent.mkdir(parents=True, exist_ok=True)
+    shown = ObservationConfig(**dict(open_agent("pilot").observation) | {"count_tokens": count_tokens})
+    pictures = pictures_of(options.out)
+    pictures.mkdir(parents=True, exist_ok=True)
     _drop_cut_line(options.out)
     with (
         options.out.open("a", encoding="utf-8") as file,
@@ -83,11 +83,20 @@ def make_data(
     ):
         left = [(template, seed) for template, seed in wanted if f"{template.name}:{seed}" not in have]
         for made in demonstrations(env, _tasks(left), options.seed, options.slip):
-            file.write(json.dumps(asdict(made), ensure_ascii=False) + "\n")
+            for name, png in made.pictures.items():
+                path = pictures / f"{name}.png"
+                if not path.exists():
+                    path.write_bytes(png)
+            file.write(made.to_line() + "\n")
             file.flush()
             have[made.task] = made.success
             told(made, len(have), len(wanted))
     return sum(have.values()), len(have) - sum(have.values())
+
+
+def pictures_of(path: Path) -> Path:
+    """Return the folder of a file's pictures."""
+    return path.with_suffix(".pictures")
 
 
 def read_data(path: Path, successes_only: bool = True) -> list[Demonstration]:
@@ -122,11 +131,9 @@ def _drop_cut_line(path: Path) -> None:
 
 
 def _tasks(wanted: Iterable[tuple[Template, int]]) -> Iterable[Task]:
-    world: World | None = None
+    worlds = functools.lru_cache(_WORLDS)(World)
     for template, seed in wanted:
-        if world is None or world.seed != seed:
-            world = World(seed)
         try:
-            yield Task.read(template.make(seed, world))
+            yield Task.read(template.make(seed, worlds(seed)))
         except NothingToAsk:
             continue

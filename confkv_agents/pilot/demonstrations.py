@@ -8,9 +8,12 @@ then left again by `go_back`; the slip is not learned, the way back is.
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import random
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -32,21 +35,29 @@ class Demonstration:
 
     Attributes:
         task: The task's template and seed, `shop/coupon_order:1003`.
-        messages: The conversation: `{"role": ..., "text": ...}`, an assistant's with `"learn": bool`.
+        messages: The conversation: `{"role": ..., "content": [...]}`, an assistant's with `"learn": bool`. A part of a
+            content is `{"text": ...}` or `{"picture": ...}`, the picture's name.
         success: What the task's checks said.
         steps: Actions.
+        pictures: PNG by name.
     """
 
     task: str
     success: bool = False
     steps: int = 0
     messages: list[dict[str, Any]] = field(default_factory=list)
+    pictures: dict[str, bytes] = field(default_factory=dict, repr=False)
+
+    def to_line(self) -> str:
+        """Return it as one line of JSON, without the pictures themselves."""
+        kept = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "pictures"}
+        return json.dumps(kept, ensure_ascii=False)
 
 
 class _Prompted:
     """Stands in for the chat model: says what it was told to say next."""
 
-    profile: dict[str, Any] = {}  # noqa: RUF012
+    profile: dict[str, Any] = {"image_inputs": True}  # noqa: RUF012
 
     def __init__(self) -> None:
         self.next = ""
@@ -103,7 +114,10 @@ def demonstrate(env: WebEnv, task: Task, rng: random.Random, slip: float = 0.2) 
         note = _note(decision.thought, decision.action, observation)
         observation, done = say(f"{note}\n{decision.action}" if note else decision.action, learn=True)
     made.success = all(check.ok for check in env.evaluate())
-    made.messages = _plain(agent.messages, learned)
+    made.messages = [_plain(message, made.pictures) for message in agent.messages]
+    answers = [message for message in made.messages if message["role"] == "assistant"]
+    for answer, learn in zip(answers, learned, strict=True):
+        answer["learn"] = learn
     return made
 
 
@@ -142,10 +156,19 @@ def _wrong_link(observation: Observation, rng: random.Random) -> str | None:
     return f"{quote(chosen.name, 80)} [{chosen.id}]"
 
 
-def _plain(messages: list[BaseMessage], learned: list[bool]) -> list[dict[str, Any]]:
-    roles = {"system": "system", "human": "user", "ai": "assistant"}
-    plain: list[dict[str, Any]] = [{"role": roles[each.type], "text": each.text} for each in messages]
-    answers = [each for each in plain if each["role"] == "assistant"]
-    for answer, learn in zip(answers, learned, strict=True):
-        answer["learn"] = learn
-    return plain
+_ROLES = {"system": "system", "human": "user", "ai": "assistant"}
+
+
+def _plain(message: BaseMessage, pictures: dict[str, bytes]) -> dict[str, Any]:
+    """A message as data; its pictures are added to `pictures` by name."""
+    parts: list[dict[str, str]] = []
+    for block in [{"type": "text", "text": message.content}] if isinstance(message.content, str) else message.content:
+        assert isinstance(block, dict)
+        if block["type"] == "text":
+            parts.append({"text": block["text"]})
+        else:
+            png = base64.b64decode(block["base64"])
+            name = hashlib.sha256(png).hexdigest()[:20]
+            pictures[name] = png
+            parts.append({"picture": name})
+    return {"role": _ROLES[message.type], "content": parts}

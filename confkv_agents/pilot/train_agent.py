@@ -1,68 +1,195 @@
-"""Training the pilot's language model on demonstrations: LoRA, whole episodes, loss on the answers only."""
+"""Training the pilot's language model on demonstrations: LoRA, whole episodes, loss on the answers only.
+
+Several processes of one thread each take their shares of every step's episodes: on processors this is faster than one
+process of several threads, since most operations are too small to be shared.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
+from torch import distributed
 from torch.nn.functional import cross_entropy
 
+from confkv_agents.engine.loading import load_model
+from confkv_agents.engine.weights import embedded_model
+from confkv_agents.pilot import causal
 from confkv_agents.pilot.encoding import Encoded
-from confkv_agents.pilot.lora import lora_parameters
+from confkv_agents.pilot.lora import add_lora, load_lora, lora_parameters, lora_tensors
 from confkv_agents.pilot.training import Settings, batches, train
 
+ADAPTERS = "adapters.safetensors"
+Pictures = Mapping[str, torch.Tensor]
+Say = Callable[[str], None]
 
-def answer_loss(model: Any, episode: Encoded) -> torch.Tensor:
+
+@dataclass(frozen=True)
+class AgentData:
+    """What is learned from.
+
+    Attributes:
+        episodes: To learn from.
+        held_out: To take the held-out loss from; at most a few dozen.
+        pictures: `[tokens, D]` by name: what the projector makes of each picture of the episodes.
+    """
+
+    episodes: Sequence[Encoded]
+    held_out: Sequence[Encoded]
+    pictures: Pictures
+
+
+@dataclass(frozen=True)
+class AgentPlan:
+    """How it is learned.
+
+    Attributes:
+        settings: Of the loop.
+        batch: Episodes a step; each is its own sequence, without padding.
+        rank: Of the low-rank changes.
+        start: Adapters to begin with.
+        processes: That share each step.
+    """
+
+    settings: Settings
+    batch: int = 8
+    rank: int = 16
+    start: Path | None = None
+    processes: int = 1
+
+
+def answer_loss(model: Any, episode: Encoded, pictures: Pictures) -> torch.Tensor:
     """Sum of the negative log-likelihood of an episode's learned tokens; logits are computed at those only.
 
     Args:
         model: A causal language model with `model` (the decoder) and `lm_head`.
         episode: One conversation.
+        pictures: Embeddings by name, `[tokens, D]` each.
     """
-    hidden = model.model(input_ids=episode.ids[None, :-1], use_cache=False).last_hidden_state[0]
+    ids = episode.ids[:-1]
+    embedded = model.get_input_embeddings()(ids)
+    for name, places in episode.pictures:
+        embedded[list(places)] = pictures[name].to(embedded.dtype)
+    hidden = model.model(inputs_embeds=embedded[None], use_cache=False).last_hidden_state[0]
     wanted = episode.learned[1:]
     logits = model.lm_head(hidden[wanted]).float()
     return cross_entropy(logits, episode.ids[1:][wanted], reduction="sum")
 
 
+def shares(lengths: Sequence[int], count: int) -> list[list[int]]:
+    """Deal indices to `count` shares of about the same work, the longest first."""
+    dealt: list[list[int]] = [[] for _ in range(count)]
+    work = [0] * count
+    for index in sorted(range(len(lengths)), key=lambda at: -lengths[at]):
+        least = work.index(min(work))
+        dealt[least].append(index)
+        work[least] += lengths[index]
+    return dealt
+
+
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
+def text_model() -> Any:
+    """Load the embedded text model, in the precision that it is trained in.
+
+    Raises:
+        WeightsMissingError: It was not fetched.
+    """
+    return load_model(str(embedded_model())).model
+
+
 def train_agent(
-    model: Any,
-    episodes: Sequence[Encoded],
-    held_out: Sequence[Encoded],
-    settings: Settings,
-    folder: Path,
-    batch: int = 4,
-    say: Callable[[str], None] = lambda _: None,
-) -> list[dict[str, Any]]:
-    """Train the adapters of a model that has been through `add_lora`.
+    data: AgentData, plan: AgentPlan, folder: Path, say: Say = _silent, load: Callable[[], Any] = text_model
+) -> Path:
+    """Train low-rank changes of a text model.
 
     Args:
-        model: In training precision.
-        episodes: To learn from.
-        held_out: To take the held-out loss from; at most a few dozen.
-        settings: Of the loop.
-        folder: For checkpoints and the curve.
-        batch: Episodes a step; each is its own sequence, without padding.
-        say: Told each line of the curve.
+        data: Demonstrations.
+        plan: How.
+        folder: For checkpoints, the curve and, at the end, the adapters.
+        say: Told each line of the curve. It and `load` are functions of a module where there are several processes.
+        load: Loads the model.
+
+    Returns:
+        The file of adapters.
+
+    Raises:
+        ConfigError: The folder's checkpoint, or `plan.start`, is of other parameters or settings.
     """
+    if plan.processes == 1:
+        _work(0, data, plan, folder, "", say, load)
+    else:
+        multiprocessing = torch.multiprocessing
+        strategy = multiprocessing.get_sharing_strategy()
+        multiprocessing.set_sharing_strategy("file_system")  # there are more tensors than files may be open
+        try:
+            with tempfile.TemporaryDirectory() as meeting:
+                given = (data, plan, folder, f"file://{meeting}/store", say, load)
+                multiprocessing.spawn(_work, given, nprocs=plan.processes)
+        finally:
+            multiprocessing.set_sharing_strategy(strategy)
+    return folder / ADAPTERS
+
+
+def _work(
+    number: int, data: AgentData, plan: AgentPlan, folder: Path, meeting: str, say: Say, load: Callable[[], Any]
+) -> None:
+    if meeting:
+        torch.set_num_threads(1)
+        distributed.init_process_group("gloo", init_method=meeting, rank=number, world_size=plan.processes)
+    causal.register()
+    model = load()
+    model.config._attn_implementation = causal.NAME
+    add_lora(model, plan.rank, seed=plan.settings.seed)
+    if plan.start is not None:
+        load_lora(model, load_file(plan.start))
+    parameters = lora_parameters(model)
 
     def loss_of(step: int) -> torch.Tensor:
-        chosen = [episodes[index] for index in batches(len(episodes), batch, step, settings.seed)]
+        chosen = [data.episodes[at] for at in batches(len(data.episodes), plan.batch, step, plan.settings.seed)]
         total = sum(int(each.learned.sum()) for each in chosen)
-        mean = torch.zeros((), device=model.device)
-        for each in chosen:  # one at a time, so that no more than one episode's activations are held
-            loss = answer_loss(model, each) / total
+        mean = torch.zeros(())
+        for at in shares([len(each.ids) for each in chosen], plan.processes)[number]:
+            # One at a time, so that no more than one episode's activations are held.
+            loss = answer_loss(model, chosen[at], data.pictures) / total
             loss.backward()
             mean = mean + loss.detach()
+        if meeting:
+            _add_up([mean, *(_gradient(value) for value in parameters.values())])
         return mean.requires_grad_()
 
     def figures() -> dict[str, Any]:
-        if not held_out:
+        if not data.held_out or number:
             return {}
         with torch.no_grad():
-            losses = [float(answer_loss(model, each)) for each in held_out]
-        return {"held_out_loss": round(sum(losses) / sum(int(each.learned.sum()) for each in held_out), 5)}
+            losses = [float(answer_loss(model, each, data.pictures)) for each in data.held_out]
+        learned = sum(int(each.learned.sum()) for each in data.held_out)
+        return {"held_out_loss": round(sum(losses) / learned, 5)}
 
-    return train(lora_parameters(model), loss_of, settings, folder, figures, say)
+    train(parameters, loss_of, plan.settings, folder, figures, say if not number else _silent, writes=not number)
+    if not number:
+        save_file(lora_tensors(model), folder / ADAPTERS)
+    if meeting:
+        distributed.barrier()
+        distributed.destroy_process_group()
+
+
+def _gradient(value: torch.Tensor) -> torch.Tensor:
+    if value.grad is None:
+        value.grad = torch.zeros_like(value)
+    return value.grad
+
+
+def _add_up(tensors: list[torch.Tensor]) -> None:
+    """Add tensors of all processes, in place, in one message."""
+    flat = torch.cat([each.reshape(-1) for each in tensors])
+    distributed.all_reduce(flat)
+    for each, part in zip(tensors, flat.split([each.numel() for each in tensors]), strict=True):
+        each.copy_(part.view_as(each))

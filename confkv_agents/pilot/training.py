@@ -71,6 +71,7 @@ def train(
     folder: Path,
     evaluate: Callable[[], Mapping[str, Any]] = dict,
     say: Callable[[str], None] = lambda _: None,
+    writes: bool = True,
 ) -> list[dict[str, Any]]:
     """Train parameters in place, from the folder's checkpoint if there is one.
 
@@ -81,6 +82,7 @@ def train(
         folder: Holds the checkpoint and `curve.jsonl`, one line per checkpoint.
         evaluate: Held-out figures, taken with each checkpoint.
         say: Told each line of the curve.
+        writes: Whether the folder is written to; of several processes that train the same, one does.
 
     Returns:
         The curve: step, mean loss since the line before, rate, seconds, figures.
@@ -111,7 +113,8 @@ def train(
             mean = round(sum(losses) / len(losses), 5)
             rate = float(f"{settings.rate_at(step - 1):.3g}")
             curve.append({"step": step, "loss": mean, "rate": rate, "seconds": seconds, **evaluate()})
-            _save(folder, names, values, optimizer, step, settings, curve)
+            if writes:
+                _save(folder, names, values, optimizer, step, settings, curve)
             say(json.dumps(curve[-1]))
             losses = []
     return curve

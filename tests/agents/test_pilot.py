@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import base64
+import dataclasses
+
 import pytest
 
 from confkv_agents.evaluation.agents import load_agent, open_agent
@@ -56,6 +59,32 @@ def test_a_turn_is_a_note_and_an_action():
     assert system == pilot.SYSTEM and len(system) < 90
     assert opening.startswith("Task: ") and opening.endswith("page 1")
     assert (answer, second) == ("code 'AB12C', 'Cart' [7]\nclick [7]", "page 2")
+
+
+def test_pictures_stand_behind_their_elements_or_their_own_texts():
+    shown = [
+        type("Picture", (), {"png": name.encode(), "alt": name, "element_id": number})()
+        for name, number in (("cup", 2), ("stray", None), ("Tin Rocket, photo 1", None), ("bag", 12))
+    ]
+    text = "banner [1]-[2] as before\n'Bag' [12]\n'$5'\npicture 'Tin Rocket, photo 1'\n'Cup' [2]\nend"
+    model = ScriptedModel(replies=["click [2]"], sees=True)
+    agent = load_agent("pilot", model=model, constrained=False)
+    observation = dataclasses.replace(page(1), text=text, pictures=tuple(shown))
+    agent.reset(FakeTask(), observation)  # type: ignore[arg-type]
+    decision = agent.act(observation)  # type: ignore[arg-type]
+    blocks = model.seen[0][1].content
+    parts = [b["text"] if b["type"] == "text" else base64.b64decode(b["base64"]).decode() for b in blocks]
+    assert parts[0].startswith("Task: ") and parts[0].endswith("\n\nbanner [1]-[2] as before\n'Bag' [12]")
+    assert parts[1:] == [
+        "bag",
+        "\n'$5'\npicture 'Tin Rocket, photo 1'",
+        "Tin Rocket, photo 1",
+        "\n'Cup' [2]",
+        "cup",
+        "\nend",
+        "stray",
+    ]
+    assert "'Bag' [12] (picture)\n'$5'\n" in decision.prompt
 
 
 def test_nothing_is_asked_twice():

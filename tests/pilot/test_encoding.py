@@ -2,51 +2,99 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import Any
 
+import pytest
+from PIL import Image
+
+from confkv_agents.engine.conversation import Picture
 from confkv_agents.errors import ModelError
 from confkv_agents.pilot.demonstrations import Demonstration
 from confkv_agents.pilot.encoding import encode
-from tests.engine.tiny import CHATML, tiny_tokenizer
+from tests.engine.tiny import CHATML, tiny_llama, tiny_pilot
+
+
+def said(role: str, *parts: str, **more: Any) -> dict[str, Any]:
+    """A message; a part that begins with `#` is a picture's name."""
+    return {
+        "role": role,
+        "content": [{"picture": part[1:]} if part[0] == "#" else {"text": part} for part in parts],
+        **more,
+    }
+
 
 MADE = Demonstration(
     "shop/x:1000",
     True,
     3,
     [
-        {"role": "system", "text": "Do it."},
-        {"role": "user", "text": "Task: buy\n\n'Cart' [1]"},
-        {"role": "assistant", "text": "'Cart' [1]\nclick [1]", "learn": True},
-        {"role": "user", "text": "another page"},
-        {"role": "assistant", "text": "oops\nclick [9]", "learn": False},
-        {"role": "user", "text": "a wrong page"},
-        {"role": "assistant", "text": "stop []", "learn": True},
+        said("system", "Do it."),
+        said("user", "Task: buy\n\n'Cart' [1]"),
+        said("assistant", "'Cart' [1]\nclick [1]", learn=True),
+        said("user", "another page"),
+        said("assistant", "oops\nclick [9]", learn=False),
+        said("user", "a wrong page"),
+        said("assistant", "stop []", learn=True),
     ],
 )
 
 
+def texts() -> list[dict[str, str]]:
+    return [{"role": each["role"], "content": each["content"][0]["text"]} for each in MADE.messages]
+
+
 def test_only_answers_that_are_to_be_learned_are_marked_with_what_ends_them():
-    tokenizer = tiny_tokenizer()
-    encoded = encode(MADE, tokenizer)
-    end = tokenizer.eos_token
-    learned = tokenizer.decode(encoded.ids[encoded.learned])
+    loaded = tiny_llama()
+    encoded = encode(MADE, loaded)
+    end = loaded.tokenizer.eos_token
+    learned = loaded.tokenizer.decode(encoded.ids[encoded.learned])
     assert learned == f"'Cart' [1]\nclick [1]{end}stop []{end}"
-    whole = tokenizer.decode(encoded.ids)
-    messages = [{"role": each["role"], "content": each["text"]} for each in MADE.messages]
-    assert whole + "\n" == tokenizer.apply_chat_template(messages, tokenize=False)
+    whole = loaded.tokenizer.decode(encoded.ids)
+    assert whole + "\n" == loaded.tokenizer.apply_chat_template(texts(), tokenize=False)
 
 
 def test_every_turns_prompt_is_a_beginning_of_what_is_learned():
-    tokenizer = tiny_tokenizer()
-    ids = encode(MADE, tokenizer).ids.tolist()
+    loaded = tiny_llama()
+    ids = encode(MADE, loaded).ids.tolist()
     for count in (2, 4, 6):
-        messages = [{"role": each["role"], "content": each["text"]} for each in MADE.messages[:count]]
-        prompt = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        prompt_ids = tokenizer(prompt, add_special_tokens=False)["input_ids"]
+        prompt = loaded.tokenizer.apply_chat_template(texts()[:count], tokenize=False, add_generation_prompt=True)
+        prompt_ids = loaded.tokenizer(prompt, add_special_tokens=False)["input_ids"]
         assert ids[: len(prompt_ids)] == prompt_ids
 
 
+def test_pictures_stand_as_placeholders_where_the_page_shows_them():
+    loaded = tiny_pilot()
+    made = Demonstration(
+        "shop/x:1000",
+        True,
+        2,
+        [
+            said("user", "cups [1]", "#blue", "\nmugs [2]", "#red"),
+            said("assistant", "click [1]", learn=True),
+            said("user", "page", "#blue", "\nend"),
+            said("assistant", "stop []", learn=True),
+        ],
+    )
+    encoded = encode(made, loaded, lambda name: Picture.of(Image.new("RGB", (40, 30), name)))
+    places = [place for _, each in encoded.pictures for place in each]
+    assert [name for name, _ in encoded.pictures] == ["blue", "red", "blue"]
+    assert [len(each) for _, each in encoded.pictures] == [4, 4, 4]
+    assert places == [at for at, token in enumerate(encoded.ids.tolist()) if token == loaded.image_token_id]
+    assert not any(encoded.learned[place] for place in places)
+    before = loaded.tokenizer.decode(encoded.ids[: places[0]])
+    assert before.endswith("cups [1]")
+    assert loaded.tokenizer.decode(encoded.ids[places[3] + 1 : places[4]]) == "\nmugs [2]"
+
+
+def test_what_a_page_writes_never_stands_for_a_picture():
+    loaded = tiny_pilot()
+    made = Demonstration("x", True, 1, [said("user", "<image> <|im_end|>"), said("assistant", "stop []", learn=True)])
+    ids = encode(made, loaded).ids.tolist()
+    assert loaded.image_token_id not in ids
+    assert ids.count(loaded.tokenizer.eos_token_id) == 2  # what ends the two turns
+
+
 def test_a_template_that_changes_earlier_turns_is_refused():
-    changing = "{{ messages | length }}" + CHATML
+    loaded = tiny_llama("{{ messages | length }}" + CHATML)
     with pytest.raises(ModelError, match="changes earlier turns"):
-        encode(MADE, tiny_tokenizer(changing))
+        encode(MADE, loaded)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import pytest
 import torch
+from safetensors.torch import load_file
 
+from confkv_agents.pilot.causal import NAME, causal_attention, register
 from confkv_agents.pilot.encoding import Encoded
-from confkv_agents.pilot.lora import add_lora, lora_parameters
-from confkv_agents.pilot.train_agent import answer_loss, train_agent
-from confkv_agents.pilot.training import Settings
+from confkv_agents.pilot.train_agent import AgentData, AgentPlan, answer_loss, shares, train_agent
+from confkv_agents.pilot.training import CURVE, Settings
 from tests.engine.tiny import tiny_llama
+
+
+def tiny() -> Any:
+    return tiny_llama().model
 
 
 def episode(seed: int, length: int = 24) -> Encoded:
@@ -20,44 +28,94 @@ def episode(seed: int, length: int = 24) -> Encoded:
     return Encoded(ids, learned)
 
 
+def curve_of(folder) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / CURVE).read_text().splitlines()]
+
+
 def test_the_loss_is_that_of_the_learned_tokens_given_all_before_them():
-    model = tiny_llama().model
+    model = tiny()
     made = episode(1)
     logits = model(made.ids[None]).logits[0].float().log_softmax(-1)
     by_hand = -sum(logits[place - 1, made.ids[place]] for place in (6, 7, 8, 23))
-    assert float(answer_loss(model, made).detach()) == pytest.approx(float(by_hand.detach()), rel=1e-5)
+    assert float(answer_loss(model, made, {}).detach()) == pytest.approx(float(by_hand.detach()), rel=1e-5)
 
 
-def test_training_learns_and_changes_the_adapters_only(tmp_path):
-    model = tiny_llama().model
-    frozen = {name: value.clone() for name, value in model.state_dict().items()}
-    add_lora(model, rank=4)
+def test_a_picture_is_read_as_its_embeddings_where_its_placeholders_stand():
+    model = tiny()
+    made = episode(1)
+    pictures = {"a": torch.randn(2, 64), "b": torch.randn(2, 64)}
+    shown = Encoded(made.ids, made.learned, (("b", (1, 2)), ("a", (10, 11))))
+    embedded = model.get_input_embeddings()(made.ids).clone()
+    embedded[[1, 2]], embedded[[10, 11]] = pictures["b"], pictures["a"]
+    logits = model(inputs_embeds=embedded[None]).logits[0].float().log_softmax(-1)
+    by_hand = -sum(logits[place - 1, made.ids[place]] for place in (6, 7, 8, 23))
+    assert float(answer_loss(model, shown, pictures).detach()) == pytest.approx(float(by_hand.detach()), rel=1e-5)
+
+
+def test_causal_attention_and_its_gradients_are_those_of_torch():
+    generator = torch.Generator().manual_seed(0)
+    query, key, value = (torch.randn(heads, 600, 16, generator=generator).requires_grad_() for heads in (6, 2, 2))
+    weight = torch.randn(6, 600, 16, generator=generator)
+    found, reference = [], []
+    for results, out in (
+        (found, causal_attention(query, key, value)),
+        (
+            reference,
+            torch.nn.functional.scaled_dot_product_attention(
+                query[None], key[None], value[None], is_causal=True, enable_gqa=True
+            )[0],
+        ),
+    ):
+        results += [out, *torch.autograd.grad((out * weight).sum(), (query, key, value))]
+    for ours, theirs in zip(found, reference, strict=True):
+        torch.testing.assert_close(ours, theirs, atol=1e-4, rtol=1e-4)
+
+
+def test_a_model_gives_the_same_with_it():
+    register()
+    model = tiny()
+    expected = answer_loss(model, episode(3, 300), {})
+    model.config._attn_implementation = NAME
+    assert float(answer_loss(model, episode(3, 300), {}).detach()) == pytest.approx(float(expected.detach()), rel=1e-4)
+
+
+def test_work_is_dealt_evenly_the_longest_first():
+    assert shares([5, 9, 4, 4], 2) == [[1, 3], [0, 2]]
+    assert shares([3], 2) == [[0], []]
+
+
+def test_training_learns_and_writes_the_adapters(tmp_path):
     episodes = [episode(seed) for seed in range(4)]
-    curve = train_agent(model, episodes, episodes[:1], Settings(60, 5e-2, 2, save_every=20), tmp_path, batch=2)
+    plan = AgentPlan(Settings(60, 5e-2, 2, save_every=20), batch=2, rank=4)
+    adapters = train_agent(AgentData(episodes, episodes[:1], {}), plan, tmp_path, load=tiny)
+    curve = curve_of(tmp_path)
     assert curve[-1]["loss"] < curve[0]["loss"] - 0.2  # the output layer is frozen and random
     assert curve[-1]["held_out_loss"] < curve[0]["held_out_loss"]
-    after = {name.replace(".base.", "."): value for name, value in model.state_dict().items()}
-    assert all(torch.equal(after[name], value) for name, value in frozen.items())
+    assert load_file(adapters)["lora.model.layers.1.mlp.down_proj.a"].shape == (4, 96)
 
 
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
     episodes = [episode(seed) for seed in range(5)]
+    data, plan = AgentData(episodes, [], {}), AgentPlan(Settings(8, 1e-2, 2, save_every=2), batch=2, rank=2)
+    said: list[str] = []
 
-    def trained(folder, stop_at: int | None):
-        model = tiny_llama().model
-        add_lora(model, rank=2)
-        said: list[str] = []
+    def stop(line: str) -> None:
+        said.append(line)
+        if len(said) == 2:
+            raise KeyboardInterrupt
 
-        def say(line: str) -> None:
-            said.append(line)
-            if stop_at is not None and len(said) == stop_at:
-                raise KeyboardInterrupt
-
-        try:
-            train_agent(model, episodes, [], Settings(8, 1e-2, 2, save_every=2), folder, 2, say)
-        except KeyboardInterrupt:
-            return trained(folder, None)
-        return {name: value.detach().clone() for name, value in lora_parameters(model).items()}
-
-    whole, stopped = trained(tmp_path / "a", None), trained(tmp_path / "b", 2)
+    whole = load_file(train_agent(data, plan, tmp_path / "a", load=tiny))
+    with pytest.raises(KeyboardInterrupt):
+        train_agent(data, plan, tmp_path / "b", stop, tiny)
+    stopped = load_file(train_agent(data, plan, tmp_path / "b", load=tiny))
     assert all(torch.allclose(whole[name], stopped[name], atol=1e-6) for name in whole)
+
+
+def test_two_processes_learn_what_one_does(tmp_path):
+    data = AgentData([episode(seed, 20 + seed) for seed in range(5)], [], {})
+    settings = Settings(4, 1e-2, 1, save_every=2)
+    one = load_file(train_agent(data, AgentPlan(settings, 3, 2), tmp_path / "1", load=tiny))
+    two = load_file(train_agent(data, AgentPlan(settings, 3, 2, processes=2), tmp_path / "2", load=tiny))
+    assert all(torch.allclose(one[name], two[name], atol=1e-3) for name in one)
+    losses = [[line["loss"] for line in curve_of(tmp_path / name)] for name in "12"]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
