@@ -18,30 +18,25 @@ import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Self
-from urllib.parse import urlsplit
 
 from confkv_agents.errors import ActionError, InfraError, SiteError, TaskError
 from confkv_agents.web.actions.grammar import Action, ActionParseError, parse_action
 from confkv_agents.web.actions.renumber import renumbered
 from confkv_agents.web.browser import Browser
-from confkv_agents.web.compact import Known
 from confkv_agents.web.evaluators import Check, Means
 from confkv_agents.web.from_site import asked, is_over
 from confkv_agents.web.judgement import decides, judge
-from confkv_agents.web.marks import cut_pictures, draw_marks
 from confkv_agents.web.network import AllowList
-from confkv_agents.web.observation import Observation, ObservationConfig, compose, write_body, write_head
-from confkv_agents.web.outline import Line, outline
+from confkv_agents.web.observation import Observation, ObservationConfig
+from confkv_agents.web.observer import Observer
 from confkv_agents.web.repeats import Repeats
-from confkv_agents.web.session import Glance, Session, context_options
+from confkv_agents.web.session import Session, context_options
 from confkv_agents.web.settle import SettleLimits
 from confkv_agents.web.sites import SiteSet
 from confkv_agents.web.steps import StepResult as StepResult
 from confkv_agents.web.steps import StopReason, whole_steps
 from confkv_agents.web.surroundings import Surroundings, reset_foreign
 from confkv_agents.web.tasks import Task
-from confkv_agents.web.text import shown_address
-from confkv_agents.web.tree import Box
 
 logger = logging.getLogger(__name__)
 
@@ -115,10 +110,9 @@ class WebEnv:
         self.close()
 
     def _forget_episode(self) -> None:
-        self._known: Known = {}
+        self._observer: Observer | None = None
         self._steps = 0
         self._failures = 0
-        self._lines: list[Line] = []
         self._repeats = Repeats()
         self._verdict: list[Check] | None = None
         self._started = time.monotonic()
@@ -197,7 +191,9 @@ class WebEnv:
             self._fail()
             raise
         self._started = time.monotonic()
-        self._observation = self._observe(glance)
+        window = resolved.viewport.width or self.viewport[0], resolved.viewport.height or self.viewport[1]
+        self._observer = Observer(self.config, self.sites, window, self._task.intent)
+        self._observation = self._observer.observe(glance)
         return self._observation
 
     def _provide_sites(self, task: Task, seed: int) -> None:
@@ -220,29 +216,29 @@ class WebEnv:
             ActionError: No episode is running, or the environment was closed.
             InfraError: Browser or site failed; the episode is over with `infra_error`.
         """
-        now = self._begin_step()
+        now, observer = self._begin_step()
         try:
             parsed = parse_action(action) if isinstance(action, str) else action
         except ActionParseError as error:
-            return self._refuse(error)
+            return self._refuse(now, observer, error)
         self._failures = 0
         if parsed.name in ("stop", "fail"):
             self._answer = self.sites.resolve(parsed.text) if parsed.name == "stop" else "N/A"
             words = "the episode ended" if parsed.name == "stop" else "the task was given up"
-            self._observation = now.with_outcome(words, self._shown_url(now.url))
+            self._observation = observer.again(now, words)
             return self._finish(parsed, None, "stop")
         if seen is not None and seen is not now:
             try:
                 parsed = renumbered(parsed, seen, now)
             except ActionError as error:
-                self._observation = now.with_outcome(f"not possible: {error}", self._shown_url(now.url))
+                self._observation = observer.again(now, f"not possible: {error}")
                 return self._finish(parsed, str(error), None)
         refs = tuple(
             element.ref
             for number in (parsed.element, parsed.target if parsed.name == "drag" else None)
             if number is not None and (element := now.element(number)) is not None
         )
-        self._repeats.add(parsed, refs, now.url, now.scroll.top, self._lines)
+        self._repeats.add(parsed, refs, now.url, now.scroll.top, observer.lines)
         session, task = self._session, self._task
         assert session is not None and task is not None
         try:
@@ -253,7 +249,7 @@ class WebEnv:
             raise
         if over:
             glance = replace(glance, outcome=f"{glance.outcome}; the page ended the task")
-        self._observation = self._observe(glance)
+        self._observation = observer.observe(glance)
         reason: StopReason | None = "stop" if over else "repeated_action" if self._repeats.count >= REPEATS else None
         return self._finish(parsed, glance.error, reason, refs)
 
@@ -263,28 +259,25 @@ class WebEnv:
         Raises:
             ActionError: No episode is running.
         """
-        self._begin_step()
-        return self._refuse(error)
+        return self._refuse(*self._begin_step(), error)
 
     def _require_open(self) -> None:
         if self._closed:
             raise ActionError("this environment was closed; make a new one")
 
-    def _begin_step(self) -> Observation:
+    def _begin_step(self) -> tuple[Observation, Observer]:
         self._require_open()
-        if self._observation is None or self._task is None:
+        if self._observation is None or self._observer is None:
             raise ActionError("no episode is running; call reset(task) first")
         if self._done is not None:
             raise ActionError(f"the episode is over ({self._done}); call reset(task) for the next one")
         self._steps += 1
-        return self._observation
+        return self._observation, self._observer
 
-    def _refuse(self, error: ActionParseError) -> StepResult:
-        assert self._observation is not None
+    def _refuse(self, now: Observation, observer: Observer, error: ActionParseError) -> StepResult:
         self._failures += 1
         self._repeats.forget()
-        url = self._shown_url(self._observation.url)
-        self._observation = self._observation.with_outcome(str(error), url)
+        self._observation = observer.again(now, str(error))
         return self._finish(None, str(error), "parse_failures" if self._failures >= PARSE_FAILURES else None)
 
     def _finish(
@@ -309,47 +302,6 @@ class WebEnv:
         checks = self._judge(session, task)
         self._verdict = checks if decides(checks) else None
         return self._verdict is not None
-
-    def _observe(self, glance: Glance) -> Observation:
-        assert self._task is not None
-        reading = glance.reading
-        width = self._task.viewport.width or self.viewport[0]
-        height = self._task.viewport.height or self.viewport[1]
-        shown_url = self._shown_url(reading.url)
-        form = self.config.format
-        head = write_head(glance.outcome, glance.tabs, shown_url, reading.scroll, form, glance.did)
-        lines = self._lines = [self._shown(line) for line in outline(reading.root, Box(0, 0, width, height))]
-        reserved, site = self.config.count_tokens(head), urlsplit(shown_url).netloc
-        body = write_body(lines, self.config, reserved, site=site, page=shown_url, known=self._known)
-        self._known = body.known
-        elements = body.elements
-        return Observation(
-            text=compose(head, body.text),
-            elements=elements,
-            screenshot=reading.screenshot,
-            marked=draw_marks(reading.screenshot, elements) if self.config.marks else None,
-            url=reading.url,
-            title=reading.title,
-            tabs=glance.tabs,
-            dialog=glance.dialogs[-1] if glance.dialogs else None,
-            outcome=glance.outcome,
-            pictures=cut_pictures(reading.screenshot, reading.pictures, elements, self.config),
-            goal=self._task.intent,
-            scroll=reading.scroll,
-            left_out=body.left_out,
-            cut_at=body.cut_at,
-            body=body.text,
-            format=form,
-        )
-
-    def _shown_url(self, url: str) -> str:
-        return shown_address(self.sites.show(url))
-
-    def _shown(self, line: Line) -> Line:
-        """The line with the sites' names in place of their addresses, whose ports differ from run to run."""
-        if "://" not in line.name + line.value:
-            return line
-        return replace(line, name=self.sites.show(line.name), value=self.sites.show(line.value))
 
     def evaluate(self) -> list[Check]:
         """Judge the episode as it stands, on a page of its own; may be called before it is over.
