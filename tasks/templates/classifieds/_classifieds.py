@@ -152,7 +152,8 @@ def changes(drawing: Drawing, *expected: str) -> dict[str, Any]:
     Args:
         drawing: Gives the seeded state to compare with.
         expected: `message to EMAIL about TITLE: TEXT`, `comment on TITLE: 4, HEADING, TEXT`, `report of TITLE`,
-            `saved TITLE`, `unsaved TITLE`, `changed TITLE: 120`, `posted or deleted`; nothing at all where empty.
+            `saved TITLE`, `unsaved TITLE`, `changed TITLE: 120`, `rewritten 2148` (by number), `posted or deleted`;
+            nothing at all where empty.
     """
     (last,) = drawing.rows(
         "classifieds",
@@ -162,11 +163,11 @@ def changes(drawing: Drawing, *expected: str) -> dict[str, Any]:
     saved = drawing.rows("classifieds", "SELECT listing_id FROM favourite WHERE user_id = 1 ORDER BY added")
     own = drawing.rows("classifieds", "SELECT id, title, price, description FROM listing WHERE user_id = 1 ORDER BY id")
     numbers = {row["id"]: row["price"] // 100 for row in own}
-    lengths = {row["id"]: len(row["title"] + row["description"]) for row in own}
+    texts = {row["id"]: [row["title"], row["description"]] for row in own}
     script = (
         "lambda:() => { const state = JSON.parse(document.querySelector('pre').textContent); "
         "const find = id => state.listings.find(each => each.id === Number(id)); "
-        f"const prices = {json.dumps(numbers)}; const lengths = {json.dumps(lengths)}; "
+        f"const prices = {json.dumps(numbers)}; const texts = {json.dumps(texts)}; "
         f"const before = {json.dumps([row['listing_id'] for row in saved])}; "
         f"const after = state.favourites['{ME}'] || []; "
         "return ["
@@ -180,9 +181,10 @@ def changes(drawing: Drawing, *expected: str) -> dict[str, Any]:
         "...before.filter(id => !after.includes(id)).map(id => 'unsaved ' + find(id).title), "
         "...Object.keys(prices).filter(id => find(id) && find(id).price !== 100 * prices[id])"
         ".map(id => 'changed ' + find(id).title + ': ' + find(id).price / 100), "
-        "...Object.keys(lengths).filter(id => find(id) && "
-        "find(id).title.length + find(id).description.length !== lengths[id]).map(id => 'rewritten ' + id), "
-        f"...(state.listings.length === {last['listings']} ? [] : ['posted or deleted'])].join('; ') || 'nothing'; }}"
+        "...Object.keys(texts).filter(id => find(id) && [find(id).title, find(id).description].some((text, n) =>"
+        " text !== texts[id][n])).map(id => 'rewritten ' + id), "
+        f"...(state.listings.length === {last['listings']} && Object.keys(texts).every(id => find(id)) ? []"
+        " : ['posted or deleted'])].join('; ') || 'nothing'; }"
     )
     check = {
         "url": "__CLASSIFIEDS__/__state__",
