@@ -73,11 +73,12 @@ class PilotAgent(ReactAgent):
     """`ReactAgent` with the pilot's prompt, and pictures where they stand on the page; `create_agent` makes it."""
 
     def _show(self, observation: Observation) -> list[dict[str, Any]]:
-        if self._pictures != "page" or not observation.pictures:
+        pictures = self._on_page(observation)
+        if self._pictures not in ("page", "blank") or not pictures:
             return super()._show(observation)
         lines = observation.text.split("\n")
         after: dict[int, list[bytes]] = {}
-        for picture in observation.pictures:
+        for picture in pictures:
             after.setdefault(_line_of(picture, lines), []).append(picture.png)
         blocks, start = [], 0
         for end in sorted({*(line + 1 for line in after), len(lines)}):

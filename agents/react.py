@@ -9,11 +9,14 @@ too, the answer goes to the environment as it is, which counts it as a parse fai
 from __future__ import annotations
 
 import base64
+import io
 import uuid
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from langchain_core.exceptions import ContextOverflowError
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from PIL import Image
 
 from confkv_agents.errors import ConfigError, PromptTooLongError
 from confkv_agents.evaluation.agents import Decision
@@ -23,13 +26,13 @@ from confkv_agents.web.actions import ActionParseError, format_action, parse_act
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from confkv_agents.web.observation import Observation
+    from confkv_agents.web.observation import Observation, Picture
     from confkv_agents.web.tasks import Task
 
 NEEDS_MODEL = True
 
 _BREAK = "\n---\n"
-Pictures = Literal["auto", "none", "screenshot", "marked", "page", "marked+page"]
+Pictures = Literal["auto", "none", "screenshot", "marked", "page", "marked+page", "blank"]
 
 GRAMMAR = """\
 click [id]
@@ -57,7 +60,8 @@ def create_agent(
     Args:
         model: Any LangChain chat model.
         pictures: What the model is shown besides the text: the `screenshot`, the `marked` screenshot with the
-            elements' numbers, the pictures on the `page`, both (`marked+page`), or `none`. `auto` is
+            elements' numbers, the pictures on the `page`, both (`marked+page`), or `none`; `blank` is white ones
+            in place of those on the page, to tell what pictures are worth. `auto` is
             `marked` for models whose profile says that they take pictures and `none` for others; a model whose
             profile does not say is believed to take what is asked for.
         repairs: How often an answer without an action is sent back within one step.
@@ -149,11 +153,16 @@ class ReactAgent:
             chosen.append(("The page, with the elements' numbers:", observation.marked))
         elif self._pictures == "screenshot":
             chosen.append(("The page:", observation.screenshot))
-        if self._pictures.endswith("page"):
-            for picture in observation.pictures:
-                name = f" [{picture.element_id}]" if picture.element_id is not None else ""
-                chosen.append((f"Picture {picture.alt!r}{name}:", picture.png))
+        for picture in self._on_page(observation):
+            name = f" [{picture.element_id}]" if picture.element_id is not None else ""
+            chosen.append((f"Picture {picture.alt!r}{name}:", picture.png))
         return chosen
+
+    def _on_page(self, observation: Observation) -> list[Picture]:
+        """The pictures of the page that are shown apart."""
+        if self._pictures == "blank":
+            return [replace(picture, png=_white(picture.png)) for picture in observation.pictures]
+        return list(observation.pictures) if self._pictures.endswith("page") else []
 
 
 def split_reply(text: str) -> tuple[str, str]:
@@ -182,6 +191,15 @@ def text_block(text: str) -> dict[str, Any]:
 def picture_block(png: bytes) -> dict[str, Any]:
     """Return a block of a message: a picture."""
     return {"type": "image", "base64": base64.b64encode(png).decode(), "mime_type": "image/png"}
+
+
+def _white(png: bytes) -> bytes:
+    """A white picture of the same size."""
+    with Image.open(io.BytesIO(png)) as image:
+        size = image.size
+    out = io.BytesIO()
+    Image.new("RGB", size, "white").save(out, "PNG")
+    return out.getvalue()
 
 
 def _blocks(text: str, pictures: list[tuple[str, bytes]]) -> list[dict[str, Any]]:

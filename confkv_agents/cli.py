@@ -118,7 +118,7 @@ def run(
     max_tokens: Annotated[int, typer.Option(help="Tokens that the model may write per step.")] = 64,
     pictures: Annotated[
         str,
-        typer.Option(help="What a model that sees is shown: auto, none, screenshot, marked, page, marked+page."),
+        typer.Option(help="What a model that sees is shown: auto, none, screenshot, marked, page, marked+page, blank."),
     ] = "auto",
     page_tokens: Annotated[
         int | None, typer.Option(help="Tokens of a page's text; by default a share of the model's context.")

@@ -10,7 +10,7 @@ import pytest
 from confkv_agents.evaluation.agents import load_agent, open_agent
 from confkv_agents.plugins import find_agent, load_module
 from confkv_agents.web.actions import Action, format_action, parse_action
-from confkv_agents.web.observation import ObservationConfig
+from confkv_agents.web.observation import ObservationConfig, Picture
 from tests.agents.test_react import ScriptedModel, page
 from tests.evaluation.fakes import FakeTask
 
@@ -63,7 +63,7 @@ def test_a_turn_is_a_note_and_an_action():
 
 def test_pictures_stand_behind_their_elements_or_their_own_texts():
     shown = [
-        type("Picture", (), {"png": name.encode(), "alt": name, "element_id": number})()
+        Picture(name.encode(), name, number)
         for name, number in (("cup", 2), ("stray", None), ("Tin Rocket, photo 1", None), ("bag", 12))
     ]
     text = "banner [1]-[2] as before\n'Bag' [12]\n'$5'\npicture 'Tin Rocket, photo 1'\n'Cup' [2]\nend"

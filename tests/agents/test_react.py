@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -11,12 +13,14 @@ from langchain_core.exceptions import ContextOverflowError
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
+from PIL import Image
 from pydantic import Field
 
 from confkv_agents.errors import ConfigError, PromptTooLongError, TaskError
 from confkv_agents.evaluation.agents import load_agent
 from confkv_agents.plugins import find_agent, find_task, load_module
 from confkv_agents.web.actions import describe_actions, parse_action
+from confkv_agents.web.observation import Picture
 from confkv_agents.web.tasks import load_tasks
 from tests.evaluation.fakes import FakeElement, FakeObservation, FakeTask, screenshot
 
@@ -152,16 +156,27 @@ def test_a_model_that_sees_is_shown_the_marked_screenshot():
     assert blocks[1]["mime_type"] == "image/png"
 
 
-@pytest.mark.parametrize(("pictures", "count"), [("none", 0), ("screenshot", 1), ("page", 2), ("marked+page", 3)])
+@pytest.mark.parametrize(
+    ("pictures", "count"), [("none", 0), ("screenshot", 1), ("page", 2), ("marked+page", 3), ("blank", 2)]
+)
 def test_what_is_shown_can_be_chosen(pictures: str, count: int):
-    shown = [
-        type("Picture", (), {"png": PNG, "alt": alt, "element_id": number})()
-        for alt, number in (("bag", 4), ("", None))
-    ]
+    shown = [Picture(PNG, "bag", 4), Picture(PNG, "")]
     agent, model = begin("click [4]", sees=True, pictures=pictures)
     agent.act(page(1, pictures=tuple(shown)))
     content = model.seen[0][1].content
     assert sum(block["type"] == "image" for block in content if isinstance(block, dict)) == count
+
+
+def test_blank_pictures_are_white_and_of_the_same_size():
+    picture = Picture(PNG, "bag", 4)
+    agent, model = begin("click [4]", sees=True, pictures="blank")
+    agent.act(page(1, pictures=(picture,)))
+    blocks = model.seen[0][1].content
+    assert [block["type"] for block in blocks] == ["text", "image"] and blocks[0]["text"].endswith("Picture 'bag' [4]:")
+    with Image.open(io.BytesIO(base64.b64decode(blocks[1]["base64"]))) as image:
+        assert image.getcolors() == [(image.width * image.height, (255, 255, 255))]
+        with Image.open(io.BytesIO(PNG)) as before:
+            assert image.size == before.size
 
 
 def test_pictures_for_a_model_that_takes_none_are_refused():
