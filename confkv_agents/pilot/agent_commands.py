@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,6 +77,27 @@ def train(
     plan = AgentPlan(settings, batch, rank, start, processes)
     adapters = train_agent(AgentData(learned, kept_back, pictures), plan, out, _say)
     typer.echo(f"adapters in {adapters}")
+
+
+def install(
+    run: Annotated[Path, typer.Argument(help="Folder that `pilot train` wrote.")],
+    weights: Annotated[
+        Path | None, typer.Option(help="Folder of the trained weights. Default: the package's own.")
+    ] = None,
+) -> None:
+    """Put trained adapters among the pilot's weights; the pilot is put together anew when it is used next."""
+    from safetensors.torch import load_file
+
+    from confkv_agents.engine.eyes import EyesConfig
+    from confkv_agents.pilot.export import PACKAGE_WEIGHTS, write_trained
+    from confkv_agents.pilot.train_agent import ABOUT, ADAPTERS
+
+    try:
+        tensors, about = load_file(run / ADAPTERS), json.loads((run / ABOUT).read_text())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{run} holds no finished training: {error}") from error
+    path = write_trained(weights or PACKAGE_WEIGHTS, tensors, EyesConfig(), {"lora": about})
+    typer.echo(f"weights in {path}")
 
 
 def _encoded(files: list[Path]) -> tuple[list[Encoded], dict[str, torch.Tensor]]:

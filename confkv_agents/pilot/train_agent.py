@@ -6,9 +6,10 @@ process of several threads, since most operations are too small to be shared.
 
 from __future__ import annotations
 
+import json
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,9 @@ from confkv_agents.pilot import causal
 from confkv_agents.pilot.encoding import Encoded
 from confkv_agents.pilot.lora import add_lora, load_lora, lora_parameters, lora_tensors
 from confkv_agents.pilot.training import Settings, batches, train
+from confkv_agents.wheels import sha256_of
 
-ADAPTERS = "adapters.safetensors"
+ADAPTERS, ABOUT = "adapters.safetensors", "training.json"
 Pictures = Mapping[str, torch.Tensor]
 Say = Callable[[str], None]
 
@@ -173,12 +175,30 @@ def _work(
         learned = sum(int(each.learned.sum()) for each in data.held_out)
         return {"held_out_loss": round(sum(losses) / learned, 5)}
 
-    train(parameters, loss_of, plan.settings, folder, figures, say if not number else _silent, writes=not number)
+    said = _silent if number else say
+    curve = train(parameters, loss_of, plan.settings, folder, figures, said, writes=not number)
     if not number:
         save_file(lora_tensors(model), folder / ADAPTERS)
+        (folder / ABOUT).write_text(json.dumps(_about(data, plan, curve[-1]), indent=2) + "\n")
     if meeting:
         distributed.barrier()
         distributed.destroy_process_group()
+
+
+def _about(data: AgentData, plan: AgentPlan, end: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person who reads of the weights wants to know of their training."""
+    return {
+        "episodes": len(data.episodes),
+        "tokens": sum(len(each.ids) for each in data.episodes),
+        "learned_tokens": sum(int(each.learned.sum()) for each in data.episodes),
+        "pictures": len(data.pictures),
+        "batch": plan.batch,
+        "rank": plan.rank,
+        "processes": plan.processes,
+        **asdict(plan.settings),
+        "start": None if plan.start is None else sha256_of(plan.start),
+        "end": dict(end),
+    }
 
 
 def _gradient(value: torch.Tensor) -> torch.Tensor:

@@ -8,10 +8,16 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from typer.testing import CliRunner
 
+from confkv_agents.engine.eyes import EyesConfig
+from confkv_agents.engine.pilot_weights import trained_weights
+from confkv_agents.errors import ConfigError
 from confkv_agents.pilot.causal import NAME, causal_attention, register
+from confkv_agents.pilot.commands import pilot_app
 from confkv_agents.pilot.encoding import Encoded
-from confkv_agents.pilot.train_agent import AgentData, AgentPlan, answer_loss, shares, train_agent
+from confkv_agents.pilot.export import write_trained
+from confkv_agents.pilot.train_agent import ABOUT, AgentData, AgentPlan, answer_loss, shares, train_agent
 from confkv_agents.pilot.training import CURVE, Settings
 from tests.engine.tiny import tiny_llama
 
@@ -92,6 +98,9 @@ def test_training_learns_and_writes_the_adapters(tmp_path):
     assert curve[-1]["loss"] < curve[0]["loss"] - 0.2  # the output layer is frozen and random
     assert curve[-1]["held_out_loss"] < curve[0]["held_out_loss"]
     assert load_file(adapters)["lora.model.layers.1.mlp.down_proj.a"].shape == (4, 96)
+    about = json.loads((tmp_path / ABOUT).read_text())
+    assert (about["episodes"], about["tokens"], about["learned_tokens"], about["steps"]) == (4, 96, 16, 60)
+    assert about["end"] == curve[-1] and about["start"] is None
 
 
 def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
@@ -119,3 +128,24 @@ def test_two_processes_learn_what_one_does(tmp_path):
     assert all(torch.allclose(one[name], two[name], atol=1e-3) for name in one)
     losses = [[line["loss"] for line in curve_of(tmp_path / name)] for name in "12"]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+def test_adapters_are_put_among_the_weights_and_what_else_is_there_stays(tmp_path):
+    data = AgentData([episode(seed) for seed in range(3)], [], {})
+    adapters = train_agent(data, AgentPlan(Settings(1), 1, 2), tmp_path / "run", load=tiny)
+    weights = tmp_path / "weights"
+    write_trained(weights, {"eyes.x": torch.ones(2)}, EyesConfig(), {"eyes": {"steps": 7}})
+    result = CliRunner().invoke(pilot_app, ["install", str(tmp_path / "run"), "--weights", str(weights)])
+    assert result.exit_code == 0, result.output
+    there = load_file(weights / "pilot.safetensors")
+    assert there.pop("eyes.x").tolist() == [1, 1]
+    assert all(torch.equal(there[name], value) for name, value in load_file(adapters).items())
+    facts = json.loads((weights / "pilot.json").read_text())
+    assert facts["training"]["eyes"] == {"steps": 7} and facts["training"]["lora"]["steps"] == 1
+    assert trained_weights(weights).facts == facts
+
+
+def test_a_folder_without_a_finished_training_is_refused(tmp_path):
+    result = CliRunner().invoke(pilot_app, ["install", str(tmp_path), "--weights", str(tmp_path / "w")])
+    assert isinstance(result.exception, ConfigError) and "no finished training" in str(result.exception)
+    assert not (tmp_path / "w").exists()
