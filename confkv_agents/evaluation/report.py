@@ -239,6 +239,11 @@ def _step_in_words(step: dict[str, Any], folder: Path, uses_model: bool, width: 
         cost.append(_spent(time, uses_model))
     return {
         **step,
+        "shown": [
+            {"alt": f"{each['alt']}{'' if each['element'] is None else ' [' + str(each['element']) + ']'}", **found}
+            for each in step["pictures"]
+            if (found := _picture(folder / each["file"], width))
+        ],
         "picture": picture["data"] if picture else None,
         "width": picture["width"] if picture else None,
         "height": picture["height"] if picture else None,

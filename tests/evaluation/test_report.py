@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from confkv_agents.evaluation.episode import run_episode
 from confkv_agents.evaluation.files import write_json
 from confkv_agents.evaluation.recording import RunRecorder
 from confkv_agents.evaluation.report import write_reports
-from tests.evaluation.fakes import FakeAgent, FakeCheck, FakeEnv, FakeTask
+from confkv_agents.web.observation import Picture
+from tests.evaluation.fakes import FakeAgent, FakeCheck, FakeEnv, FakeTask, screenshot
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.test/x onerror=alert(1)>"
 
@@ -168,3 +170,24 @@ def test_what_is_no_record_is_refused_by_name(tmp_path: Path):
     write_json(tmp_path / "run.json", {"schema": "something else"})
     with pytest.raises(RecordError, match="schema"):
         write_reports(tmp_path)
+
+
+def test_pictures_that_a_model_may_have_seen_are_on_the_page(tmp_path: Path):
+    class PictureEnv(FakeEnv):
+        def _observe(self, outcome: str = ""):
+            bag, other = Picture(screenshot("bag", (64, 64)), "a <bag>", 4), Picture(screenshot("b", (64, 64)), "")
+            return replace(super()._observe(outcome), pictures=(bag, other), marked=screenshot("marked"))
+
+    with RunRecorder(tmp_path / "runs", configuration={"agent": "x", "model": "y"}) as run:
+        run_episode(PictureEnv(), FakeAgent(["stop [x]"]), FakeTask(), run.episode(FakeTask(), 7))
+    text = write_reports(run.directory)[1].read_text()
+    assert text.count('width="64" height="64"') == 2
+    assert "<figcaption>a &lt;bag&gt; [4]</figcaption>" in text and "<figcaption>without a text</figcaption>" in text
+    kept = {path.name for path in next(run.directory.glob("fake*")).glob("*.png")}
+    assert kept == {
+        "step-001.png",
+        "step-001-marked.png",
+        "step-001-picture-1.png",
+        "step-001-picture-2.png",
+        "final.png",
+    }

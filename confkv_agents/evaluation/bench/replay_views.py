@@ -26,13 +26,18 @@ _COLUMNS = (
 )
 
 
+_SHOWN = ("policy", "nats/token", "to full", "agrees", "points to full", "KV MiB", "peak MiB", "of full")
+"""What a terminal has room for."""
+
+
 def replay_table(summary: Mapping[str, Any]) -> Table:
-    """One row per policy: likelihood, agreement, divergence, bytes, time."""
+    """One row per policy: likelihood, agreement, bytes; `table.md` has more."""
     table = plain_table(_title(summary))
-    for name in _COLUMNS:
+    for name in _SHOWN:
         column(table, name)
     for row in table_rows(summary):
-        table.add_row(*row.values())
+        short = {**row, "nats/token": row["nats/token"].partition(" (")[0]}
+        table.add_row(*(short[name] for name in _SHOWN))
     return table
 
 

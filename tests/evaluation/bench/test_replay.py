@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from rich.console import Console
 
 from confkv_agents.cache import CacheConfig
 from confkv_agents.errors import RecordError
@@ -18,6 +20,7 @@ from confkv_agents.evaluation.bench.progress import Reporter
 from confkv_agents.evaluation.bench.recorded import RecordedEpisode, read_recorded
 from confkv_agents.evaluation.bench.replay import ReplayBench
 from confkv_agents.evaluation.bench.replay_summary import summed
+from confkv_agents.evaluation.bench.replay_views import replay_table
 from confkv_agents.evaluation.bench.retelling import Asked, actions_equal, retell
 from confkv_agents.evaluation.bench.suite import Common, run_bench
 from confkv_agents.evaluation.episode import run_episode
@@ -156,6 +159,10 @@ def test_a_replay_is_measured_once_and_continues(run: Path, loaded: Any, tmp_pat
     assert set(result["summary"]["policies"]) == {"full", "window:window=16", "h2o"}
     assert result["summary"]["policies"]["full"]["agreement_with_full"] == 1
     assert "observation" not in json.dumps(result["options"]) and (first / "plot.png").is_file()
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(replay_table(result["summary"]))
+    drawn = console.export_text()
+    assert "…" not in drawn and "points to full" in drawn
     table = (first / "table.md").read_text().splitlines()
     assert table[0].startswith("1 episode, 2 steps") and [line.split(" | ")[0] for line in table[4:]] == [
         "| full", "| window:window=16", "| h2o",
