@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -32,21 +33,40 @@ def make(
     out: Annotated[Path, typer.Option(help="Folder for the task files.")] = Path("tasks/made"),
 ) -> None:
     """Make task files from templates, one per seed; the same template and seed give the same task."""
-    from confkv_agents.web.tasks import find_templates, load_template, make_tasks
+    from confkv_agents.web.tasks import find_templates
 
-    numbers = parse_seeds(seeds)
-    chosen = [load_template(name) for name in find_templates(template)]
-    written = 0
-    for each in chosen:
-        for task in make_tasks(each, numbers):
-            path = out / f"{each.name}_{task['task_id']}.json"
+    written = len(write_tasks(find_templates(template), parse_seeds(seeds), out))
+    typer.echo(f"{written} task{'s' if written != 1 else ''} in {out}")
+
+
+def write_tasks(names: Iterable[str], seeds: Sequence[int], out: Path) -> list[Path]:
+    """Write the tasks that templates make of seeds.
+
+    Args:
+        names: Of templates.
+        seeds: Any; one that a template cannot use is left out.
+        out: Folder for `site/template_seed.json`.
+
+    Returns:
+        The files.
+
+    Raises:
+        TaskError: A template cannot be loaded.
+        RecordError: A file cannot be written.
+    """
+    from confkv_agents.web.tasks import load_template, make_tasks
+
+    written = []
+    for template in [load_template(name) for name in names]:
+        for task in make_tasks(template, seeds):
+            path = out / f"{template.name}_{task['task_id']}.json"
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(task_text(task), "utf-8")
             except OSError as error:
                 raise RecordError(f"{path} cannot be written: {error.strerror or error}") from error
-            written += 1
-    typer.echo(f"{written} task{'s' if written != 1 else ''} in {out}")
+            written.append(path)
+    return written
 
 
 def task_text(task: dict[str, object]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from confkv_agents.errors import ConfigError
-from confkv_agents.evaluation.template_commands import parse_seeds
+from confkv_agents.evaluation.template_commands import parse_seeds, write_tasks
 from confkv_agents.evaluation.words import printable
 
 if TYPE_CHECKING:
@@ -98,6 +98,40 @@ def install(
         raise ConfigError(f"{run} holds no finished training: {error}") from error
     path = write_trained(weights or PACKAGE_WEIGHTS, tensors, EyesConfig(), {"lora": about})
     typer.echo(f"weights in {path}")
+
+
+def evaluate(
+    out: Annotated[Path, typer.Option(help="Folder for tasks, records and report; continued if it exists.")],
+    seeds: Annotated[str, typer.Option(help="Held-out seeds, below 1000.")] = "500-501",
+    template: Annotated[
+        list[str] | None, typer.Option(help="Name or pattern; may be repeated. All by default.")
+    ] = None,
+    policies: Annotated[str, typer.Option(help="Policies, as eval takes them.")] = "full",
+    budget: Annotated[int, typer.Option(help="Slots that a layer of the cache may hold.")] = 512,
+    model: Annotated[str, typer.Option(help="Model; others than the pilot can be asked in its form.")] = "pilot",
+    blind: Annotated[bool, typer.Option(help="Show white pictures, to tell what pictures are worth.")] = False,
+    workers: Annotated[int, typer.Option(help="Episodes at the same time.")] = 1,
+) -> None:
+    """Play held-out tasks: other seeds, wordings and names than those trained on."""
+    from confkv_agents.evaluation.batch.api import evaluate as play
+    from confkv_agents.web.tasks import find_templates, split_of
+
+    numbers = parse_seeds(seeds)
+    if (seen := next((seed for seed in numbers if split_of(seed) != "heldout"), None)) is not None:
+        raise ConfigError(f"seed {seen} is one to train on; held-out seeds are below 1000")
+    names = dict.fromkeys(name for pattern in template or ["*"] for name in find_templates(pattern))
+    files = write_tasks(names, numbers, out / "tasks")
+    play(
+        files,
+        policies,
+        agent="pilot",
+        model=model,
+        budget=budget,
+        workers=workers,
+        pictures="blank" if blind else "auto",
+        out=out,
+        show=True,
+    )
 
 
 def _encoded(files: list[Path]) -> tuple[list[Encoded], dict[str, torch.Tensor]]:
