@@ -48,6 +48,12 @@ TEMPLATE = Template(
         "'{ad}'.",
         "First open the wanted ad '{ad}' for its reference R, then (contact|write to) the seller of '{listing}' with "
         "'{text}'.",
+        "The wanted ad '{ad}' has a reference, R for short. Let the (seller|person) behind '{listing}' know: "
+        "'{text}' (Put the reference|Write the reference) where R stands.",
+        "Before you write to the seller of '{listing}', (open|look at) '{ad}' among the wanted ads: its reference "
+        "takes the place of R in (my|the) message '{text}'",
+        "I answer an ad. Its title is '{ad}', it is (on the page of wanted ads|among the wanted ads) and gives a "
+        "reference R. Tell (whoever sells|the seller of) '{listing}': '{text}'",
     ),
     held_out=(
         "There is a code R in the ad '{ad}' on the page of wanted things. Tell the seller of '{listing}' exactly this, "

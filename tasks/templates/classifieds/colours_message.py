@@ -56,6 +56,12 @@ TEMPLATE = Template(
         "of '{b}'.",
         "First '{a}', then '{b}': (note|remember) the colour of each, A and B, from the photos. Then contact the "
         "seller of '{goal}' with '{text}'",
+        "Which colours are '{a}' and '{b}' in? The photos tell. (Pass them on|Report them) to the seller of '{goal}' "
+        "in the message '{text}', A being the first colour and B the (second|other).",
+        "I am matching colours. (Check|Go and see) the photos of '{a}' for colour A and those of '{b}' for colour B, "
+        "and then (ask|write to) the seller of '{goal}': '{text}'",
+        "My message for the seller of '{goal}' is '{text}' (Put in|Fill in) two colours first: for A that of '{a}' "
+        "in its photos, for B that of '{b}'.",
     ),
     held_out=(
         "I have '{a}' and '{b}' in mind, whose colours the photos show. Put these for A and B into my message to the "

@@ -42,6 +42,11 @@ TEMPLATE = Template(
         "(Edit|Go to) my listing '{listing}' and enter ${price} as the price, nothing else.",
         "I want ${price} for my '{listing}'. Please (adjust|change) the listing's price, not its text.",
         "Please put '{listing}', one of my listings, at ${price}. (The text stays the same.|Keep the text.)",
+        "'{listing}' is a listing of mine. (Make it cost|Mark it at) ${price} and leave everything else (alone|as it "
+        "is).",
+        "New price for my listing '{listing}': ${price}. (Title and text stay.|Nothing else is new.)",
+        "Would you (update|correct) the price of '{listing}' among my listings? It (should be|is) ${price}, with the "
+        "same text.",
     ),
     held_out=(
         "The price field of my '{listing}' is out of date: it is ${price} now. Touch no other field.",

@@ -44,6 +44,11 @@ TEMPLATE = Template(
         "I want the lowest-priced '{kind}' that is offered in '{region}'. What is the seller's email address?",
         "Of the listings for '{kind}' in '{region}', open the cheapest and (report|copy) the email address shown "
         "there.",
+        "What is the email address of whoever (offers|has) the cheapest '{kind}' in '{region}'?",
+        "I do not want to spend much on a '{kind}'. See who asks least for one in '{region}' and (send me|note) that "
+        "seller's email address.",
+        "Compare the prices of every '{kind}' in '{region}'. The (lowest|smallest) one counts: what email address "
+        "does (its|that) seller have?",
     ),
     held_out=(
         "Money is short: which seller in '{region}' asks least for a '{kind}'? Their email address is enough.",

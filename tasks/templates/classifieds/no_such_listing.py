@@ -39,6 +39,9 @@ TEMPLATE = Template(
         "I like '{listing}'. (Put it among my saved listings|Save it, please).",
         "The listing '{listing}' should be among my saved (ones|listings).",
         "Please add '{listing}' to what I have saved.",
+        "I want to come back to '{listing}' later. (Save it|Save the listing) for me(| now).",
+        "'{listing}' looks (good|right) to me. Would you save (it|that listing)?",
+        "Search for '{listing}', open it and (press|click) the button that saves it.",
     ),
     held_out=(
         "Somewhere on Kerbside is '{listing}'. Save it so that I find it again.",

@@ -50,6 +50,12 @@ TEMPLATE = Template(
         "'{first}' can be called.",
         "First open '{first}' and note the seller's phone number N, then (open|go to) '{second}' and contact its "
         "seller with '{text}'.",
+        "Show the phone number of whoever offers '{first}'. It is the N in (this message|my message) to the seller "
+        "of '{second}': '{text}'",
+        "I have a message for the seller of '{second}': '{text}' (For N, take|Instead of N, write) the phone number "
+        "that the listing '{first}' shows.",
+        "Which number does one call about '{first}'? (Note it|Keep it in mind) as N, and write to the seller of "
+        "'{second}': '{text}'",
     ),
     held_out=(
         "Pass a phone number on: that of '{first}' (N) goes to the seller of '{second}', in the words '{text}'.",

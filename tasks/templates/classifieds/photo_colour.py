@@ -29,6 +29,9 @@ TEMPLATE = Template(
         "(Look at|Find) the listing '{listing}' and tell me the colour of what it offers.",
         "I might buy '{listing}'. (Which|What) colour is it?",
         "The title '{listing}' does not say the colour. (Look at the photos and name it.|What is it?)",
+        "Have a look at '{listing}': (what|which) colour is the thing in the (photo|picture)?",
+        "My sister asks which colour '{listing}' is. (What do I tell her?|What shall I say?)",
+        "I cannot open the photos of '{listing}'. Which colour do they (show|have)?",
     ),
     held_out=(
         "Would '{listing}' suit my room? For that I have to know its colour.",

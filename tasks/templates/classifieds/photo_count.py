@@ -33,6 +33,9 @@ TEMPLATE = Template(
         "'{listing}' is a set. (How many pieces are in it?|Of how many?)",
         "I would like to know how many I get when I buy '{listing}'. (See the photos.|Look at the photos.)",
         "(Open|Find) '{listing}' and tell me the number of pieces in the photo.",
+        "What number of pieces do I (get|see) with '{listing}'? The text does not say, the (photo|first photo) does.",
+        "Somebody sells '{listing}'. (Count the pieces for me.|How many pieces are they?)",
+        "I need a certain number of these: '{listing}'. How many are (offered|pictured)?",
     ),
     held_out=(
         "The seller of '{listing}' did not write how many there are; please count them for me.",

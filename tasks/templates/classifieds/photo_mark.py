@@ -67,6 +67,11 @@ TEMPLATE = Template(
         "(Look through|Go through) the listings of a '{kind}' {place} and save the one with {mark}.",
         "I repair things. (Find|Look for) the '{kind}' with {mark} that is offered {place} and save the listing.",
         "Which '{kind}' {place} has {mark}, by its photos? (Save that listing|Add that one to my saved listings).",
+        "Somebody sells a '{kind}' {place} that has {mark}. Only the photos (tell|show) which; (save|keep) its "
+        "listing.",
+        "There may be several listings of a '{kind}' {place}. I want the one with {mark} (in|on) its photos among my "
+        "saved listings.",
+        "Check the photos of every '{kind}' {place}: where you (see|find) {mark}, save the listing.",
     ),
     held_out=(
         "A '{kind}' with {mark} is offered {place}, as one sees in the photos: save that listing.",

@@ -45,6 +45,9 @@ TEMPLATE = Template(
         "What is {fact} in the listing '{listing}'?",
         "I am interested in '{listing}'. (Report|Give me|Name) {fact}, please.",
         "What does the page of '{listing}' (give|show|have) as {fact}?",
+        "Could you look at '{listing}' and (tell|give) me {fact}?",
+        "I only need one thing from the listing '{listing}': {fact}. (What is it?|Please answer with it.)",
+        "(Search for|Look for) the listing '{listing}'; its page has {fact}, which I would like to know.",
     ),
     held_out=(
         "Somebody offers '{listing}'. I only need to know {fact}.",

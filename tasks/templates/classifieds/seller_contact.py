@@ -41,6 +41,9 @@ TEMPLATE = Template(
         "Use the contact form of '{listing}' to (ask|write|send): '{text}'",
         "I am interested in '{listing}'. Please (write|tell) the seller '{text}' for me.",
         "The seller of '{listing}' should get the message '{text}' from me.",
+        "I want to get in touch about '{listing}'. (Send|Write) exactly this to the seller: '{text}'",
+        "Find '{listing}' and let its seller (know|have this message): '{text}'",
+        "Please contact the seller of '{listing}'. (All I want to say is|My words are): '{text}'",
     ),
     held_out=(
         "Get in touch with the person behind '{listing}', in exactly these words: '{text}'",

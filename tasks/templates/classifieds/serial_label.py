@@ -30,9 +30,14 @@ TEMPLATE = Template(
         "(What|Which) serial number does the label in the photos of '{listing}' show? Answer with the number only.",
         "(Read|Find) the serial number on a photo of '{listing}' and answer with it alone.",
         "One photo of '{listing}' shows a label. (What|Which) serial number is on it? Give just the number.",
-        "I want to check whether '{listing}' is stolen. Answer with its serial number, (from the photos|as its photos "
-        "have it), and no other word.",
+        "I want to check whether '{listing}' is stolen. Answer with its serial number, (from the photos|as its "
+        "photos have it), and no other word.",
         "(Look through|Go through) the photos of '{listing}' and report the serial number, nothing else.",
+        "Among the photos of '{listing}' is one of a label. (Copy|Give me) the serial number on it, (without any "
+        "other word|and nothing else).",
+        "Before I buy '{listing}' I want its serial number. It is (on|in) one of the photos; answer with just the "
+        "number.",
+        "Open '{listing}', go to the photo (with the label|that shows a label) and give me the serial number, alone.",
     ),
     held_out=(
         "Copy the code from the paper label that was photographed with '{listing}'. Only the code, please.",

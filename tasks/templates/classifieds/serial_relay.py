@@ -47,6 +47,12 @@ TEMPLATE = Template(
         "'{text}'",
         "The seller of '{second}' should get the message '{text}' from me; for S, put the serial number (seen|shown) "
         "in a photo of '{first}'.",
+        "I need to pass a serial number on. It is on a label in the photos of '{first}'; call it S and (write|send) "
+        "to the seller of '{second}': '{text}'",
+        "Tell the seller of '{second}': '{text}' (First|Before that), look up S, the serial number that one photo of "
+        "'{first}' shows.",
+        "Go through the photos of '{first}' until you (see|find) the label with its serial number S. Then message "
+        "whoever (sells|offers) '{second}': '{text}'",
     ),
     held_out=(
         "On a label photographed for '{first}' stands a serial number, here called S. Ask it into the inbox of the "

@@ -41,6 +41,12 @@ TEMPLATE = Template(
         "title '{title}', {stars} stars, the tag as its only word.",
         "'{listing}' should get a comment from me: {stars} stars, title '{title}', and as text the tag of the category "
         "'{category}', which (stands|is) in the rules.",
+        "Every category has a tag in the rules for listings. Take the one of '{category}' and (leave|write) it as a "
+        "comment on '{listing}', with {stars} stars and the title '{title}', without any other word.",
+        "Comment on '{listing}' for me: title '{title}', {stars} stars, and (as the text|as the comment) only the "
+        "tag of '{category}' from the rules for listings.",
+        "See in the rules for listings which tag '{category}' has. (Post|Write) this tag alone under '{listing}', as "
+        "a comment titled '{title}' with {stars} stars.",
     ),
     held_out=(
         "Rate '{listing}' with {stars} stars under the title '{title}'. For the text of the comment, copy the tag that "

@@ -40,6 +40,11 @@ TEMPLATE = Template(
         "Which phone numbers belong to the sellers of '{a}', of '{b}' and of '{c}'? (Give them in this order|List "
         "them).",
         "Make me a list of three phone numbers: the seller of '{a}', the seller of '{b}', the seller of '{c}'.",
+        "Whom do I ring about '{a}', '{b}' and '{c}'? (Give|Tell) me the three sellers' phone numbers.",
+        "'{a}', '{b}', '{c}': (each|every one) of these listings has a seller with a phone number. (Report|List) the "
+        "three numbers.",
+        "Please note the phone number of the seller of '{a}', then of '{b}', then of '{c}', and (answer with|send "
+        "me) all of them.",
     ),
     held_out=(
         "Three calls to make today, about '{a}', '{b}' and '{c}'. Which numbers do I dial?",

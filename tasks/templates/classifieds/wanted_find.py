@@ -59,6 +59,12 @@ TEMPLATE = Template(
         "in) by the reference of the ad.",
         "Start with the wanted ad '{ad}' and note its reference R. Then find the listing whose photo fits and (tell|"
         "write to) its seller: '{text}'",
+        "Someone placed the wanted ad '{ad}'. (Look for|Find) a listing that matches it by its photo, and "
+        "(write|send) its seller '{text}', R being the reference of the ad.",
+        "I saw '{ad}' among the wanted ads and I think that it is on offer here. Find (it|the thing) by its photo "
+        "and tell the seller: '{text}' For R write the ad's reference.",
+        "What does '{ad}', a wanted ad, ask for, and which code R does it give? The seller whose photos show (just "
+        "that|the very thing) should (read|get): '{text}'",
     ),
     held_out=(
         "The ad '{ad}' on the page of wanted things can be answered: one photo among the listings fits it. Message the "

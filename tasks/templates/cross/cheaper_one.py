@@ -43,6 +43,12 @@ TEMPLATE = Template(
         "second? Answer with name and price of the cheaper one.",
         "Look up '{product}' in the first tab and '{listing}' in the second. (The cheaper of the two is what I want to "
         "know|I want to know the cheaper of the two), with its price.",
+        "I compare '{product}' (shop, first tab) with '{listing}' (classifieds, second tab). Which is the cheaper "
+        "(one|of the two), and what does it cost?",
+        "For which of the two would I pay less: '{product}' in the first tab or '{listing}' in the second? (Name "
+        "it|Give its name) and say for how much.",
+        "See what '{product}' costs in the shop (first tab) and what is asked for '{listing}' in the classifieds "
+        "(second tab). (Report|Tell me) the lower price and (what it is for|the name that goes with it).",
     ),
     held_out=(
         "One of these I will buy, the one that costs less: '{product}' from the first tab or '{listing}' from "

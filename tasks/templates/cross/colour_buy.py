@@ -51,20 +51,26 @@ def draw(drawing: Drawing) -> Draft:
 TEMPLATE = Template(
     sites=("reddit", "shopping"),
     wordings=(
-        "The picture of the forum post '{post}' (first tab) shows something that the shop in the second tab sells. Put "
-        "the same thing in the same colour into my cart, (one of it|just one).",
-        "(Look at|See) the picture of '{post}' on the forum. I want exactly that, colour included, from the shop "
-        "in the second tab: put one into my cart.",
-        "What is to be seen in the picture of '{post}' on the forum? Find it at the shop (second tab) in the "
-        "same colour and (add one|put one) to the cart.",
-        "Buy me nothing yet, only (put into|add to) the cart of the shop in the second tab what the picture of "
-        "the forum post '{post}' shows, in the colour shown, one piece.",
-        "On the forum somebody posted '{post}' with a picture. The shop in the second tab has the same product "
-        "in several colours. (Add|Put) the one with the colour of the picture to my cart.",
+        "The picture of the forum post '{post}' (first tab) shows something that the shop in the second tab sells. "
+        "Put the same thing in the same colour into my cart, (one of it|just one).",
+        "(Look at|See) the picture of '{post}' on the forum. I want exactly that, colour included, from the shop in "
+        "the second tab: put one into my cart.",
+        "What is to be seen in the picture of '{post}' on the forum? Find it at the shop (second tab) in the same "
+        "colour and (add one|put one) to the cart.",
+        "Buy me nothing yet, only (put into|add to) the cart of the shop in the second tab what the picture of the "
+        "forum post '{post}' shows, in the colour shown, one piece.",
+        "On the forum somebody posted '{post}' with a picture. The shop in the second tab has the same product in "
+        "several colours. (Add|Put) the one with the colour of the picture to my cart.",
+        "(Have a look at|See) what the forum post '{post}' (first tab) pictures. The shop in the second tab sells it "
+        "too: (one|one piece) in that same colour belongs into my cart.",
+        "I would like the thing in the picture of '{post}' on the forum, in the colour (it has there|shown there). "
+        "(Find|Look for) it in the shop, second tab, and put one into the cart.",
+        "Which product is pictured in the forum post '{post}', and in which colour? (Search|Look through) the shop "
+        "(second tab) for it and (add one of that colour to|put one of that colour into) my cart.",
     ),
     held_out=(
-        "(I saw|I have seen) the picture of '{post}' on the forum and (want|would like) the very same from the "
-        "shop (second tab), same kind and same colour. (One in my cart, please.|Leave one in my cart.)",
+        "(I saw|I have seen) the picture of '{post}' on the forum and (want|would like) the very same from the shop "
+        "(second tab), same kind and same colour. (One in my cart, please.|Leave one in my cart.)",
         "(Match|Pair) the picture of the forum post '{post}' with a product of the shop in the second tab, kind and "
         "colour alike, and (leave one of it in|add one of it to) the cart.",
     ),

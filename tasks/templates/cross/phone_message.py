@@ -51,6 +51,12 @@ TEMPLATE = Template(
         "number, please).",
         "Get the number to call about '{listing}' from the classifieds in the first tab and pass it on, "
         "(alone|bare), by private message, to the author of '{post}' on the forum in the second tab.",
+        "Somebody sells '{listing}' in the classifieds, first tab. I want the author of '{post}' on the forum "
+        "(second tab) to have the seller's phone number: (send|write) it as a private message, the number only.",
+        "Please look at '{listing}' in the first tab, show the seller's phone number and (message|send) it, with no "
+        "other word, to the member who wrote '{post}' on the forum in the second tab.",
+        "Private message for the author of '{post}' on the forum, second tab: the phone number of (the seller "
+        "of|whoever offers) '{listing}' from the first tab, and (that is all|nothing more).",
     ),
     held_out=(
         "'{listing}' is for sale in the first tab. The member who posted '{post}' on the forum (second tab) should get "

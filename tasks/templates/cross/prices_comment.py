@@ -54,6 +54,13 @@ TEMPLATE = Template(
         "The shop is in the first tab, the classifieds are in the second, the forum in the third. Comment '$A, "
         "$B' under '{post}', with A (the price of|for) '{product}' and B (the price of|for) '{listing}', both "
         "without cents.",
+        "I want to add figures under the forum post '{post}' (third tab). (Look up|Check) what '{product}' costs in "
+        "the shop (first tab) and what '{listing}' costs in the classifieds (second tab), and comment them as '$A, "
+        "$B', without cents.",
+        "Please comment '$A, $B' under '{post}' in the third tab. A is what the shop in the first tab (asks|wants) "
+        "for '{product}', B what the seller of '{listing}' in the second tab (asks|wants), in whole dollars.",
+        "First tab: how much is '{product}'? Second tab: how much is '{listing}'? Third tab: (write|leave) the two "
+        "as a comment under '{post}', in the form '$A, $B' and without cents.",
     ),
     held_out=(
         "Take two prices along to the forum: that of '{product}' (shop, first tab) and that of '{listing}' "

@@ -33,20 +33,26 @@ def draw(drawing: Drawing) -> Draft:
 TEMPLATE = Template(
     sites=("reddit", "shopping"),
     wordings=(
-        "The forum post '{post}' (first tab) tells {what}. Look up the SKU of that product at the shop (second "
-        "tab) and (comment|write) it, and nothing else, under the post.",
-        "(Find out|Read) in the post '{post}' on the forum {what}. The shop in the second tab shows its SKU: post just "
-        "that SKU as a comment under the same post.",
-        "Under the forum post '{post}' they need a SKU, namely that of {what}. (Get|Take) it from the shop in "
-        "the second tab and leave it there as a comment without other words.",
-        "Open '{post}' on the forum, see {what}, find this product at the shop (second tab), and (go back and comment|"
-        "comment) only its SKU under '{post}'.",
-        "Which SKU does the shop (second tab) give for {what}, according to the forum post '{post}'? (Comment|Answer) "
-        "with the bare SKU under that post.",
+        "The forum post '{post}' (first tab) tells {what}. Look up the SKU of that product at the shop (second tab) "
+        "and (comment|write) it, and nothing else, under the post.",
+        "(Find out|Read) in the post '{post}' on the forum {what}. The shop in the second tab shows its SKU: post "
+        "just that SKU as a comment under the same post.",
+        "Under the forum post '{post}' they need a SKU, namely that of {what}. (Get|Take) it from the shop in the "
+        "second tab and leave it there as a comment without other words.",
+        "Open '{post}' on the forum, see {what}, find this product at the shop (second tab), and (go back and "
+        "comment|comment) only its SKU under '{post}'.",
+        "Which SKU does the shop (second tab) give for {what}, according to the forum post '{post}'? "
+        "(Comment|Answer) with the bare SKU under that post.",
+        "See in the forum post '{post}' (first tab) {what}. Search for that product in the shop (second tab), "
+        "(note|read) its SKU and comment the SKU, alone, under the post.",
+        "I want to have the SKU of {what} under the forum post '{post}'. The shop is in the second tab. "
+        "(Write|Leave) a comment that is just the SKU.",
+        "Read '{post}' on the forum. The product meant is {what}; the shop in the second tab (has|gives) its SKU. "
+        "(Put|Leave) this SKU under the post as a comment, with nothing around it.",
     ),
     held_out=(
-        "Under '{post}' on the forum an article number is still missing. Look at the post to see {what}, take the SKU "
-        "from the shop's page in the second tab, and comment the SKU alone.",
+        "Under '{post}' on the forum an article number is still missing. Look at the post to see {what}, take the "
+        "SKU from the shop's page in the second tab, and comment the SKU alone.",
         "Write a comment under the forum post '{post}' that is nothing but the SKU of {what}. SKUs stand on the "
         "pages of the shop in the second tab.",
     ),

@@ -41,6 +41,12 @@ TEMPLATE = Template(
         "Whoever wrote '{other}' asked me for {what}; it stands in '{post}'. (Send it to them|Pass it on) as a private "
         "message without any other words.",
         "I owe the author of '{other}' a message: {what} from '{post}', nothing more. Please (send|write) it.",
+        "'{post}' has something that the author of '{other}' needs: {what}. (Send|Write) them a private message with "
+        "it and nothing else.",
+        "Please find out {what} from the post '{post}', then look for '{other}' and message its author privately. "
+        "(Only that should stand in the message.|The message is only that.)",
+        "A private message to whoever posted '{other}', (please|if you would): its only content is {what}, as "
+        "'{post}' (tells|has) it.",
     ),
     held_out=(
         "Message the author of '{other}'. The text is {what}, which you find in the post '{post}', and nothing "

@@ -48,6 +48,12 @@ TEMPLATE = Template(
         "'{post}' shows. (Nothing else|No more than that).",
         "In the picture of '{post}' you can see the colour of the {things}. (Tell|Write) it to the author of "
         "'{other}' by private message, in one word and lower case.",
+        "What is the colour of the {things} in the picture of '{post}'? (Message|Write) it privately to the author "
+        "of '{other}': one lower-case word.",
+        "Somebody wonders about the colour of the {things} in '{post}', namely the author of '{other}'. "
+        "(Answer|Tell) them by private message with one word, the colour, in lower case.",
+        "Open '{post}', look at the {things} in its picture, and remember the colour. Then find '{other}' and send "
+        "(its author|whoever posted it) that colour as a private message, one lower-case word.",
     ),
     held_out=(
         "Write to the member who posted '{other}', privately, with one lower-case word: the colour of the {things} in "

@@ -37,6 +37,12 @@ TEMPLATE = Template(
         "comment just the two numbers, in the form 'A, B', under '{place}'.",
         "They want two numbers under '{place}', written 'A, B': the {first_things} to be seen in '{first}' and the "
         "{second_things} to be seen in '{second}'. (Please comment them|Add that comment).",
+        "I have two pictures to count in: {first_things} in '{first}', {second_things} in '{second}'. (Report|Write) "
+        "the numbers as a comment 'A, B' under '{place}'.",
+        "How many {first_things} are in '{first}'? How many {second_things} are in '{second}'? (Comment|Post) 'A, B' "
+        "with these two numbers, in digits, under '{place}'.",
+        "Go and see the picture of '{first}', then that of '{second}'. Under '{place}', note how many {first_things} "
+        "and how many {second_things} you (saw|counted), as 'A, B'.",
     ),
     held_out=(
         "Add a comment 'A, B' to '{place}', with A for the {first_things} on the picture of '{first}' and B for the "

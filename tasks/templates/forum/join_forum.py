@@ -44,6 +44,9 @@ TEMPLATE = Template(
         "I like '{post}'. (Please save it|Save it) and subscribe me to the forum where it was posted.",
         "Subscribe to the forum that the post '{post}' belongs to, and (keep|put) the post among my saved ones.",
         "(Two things|Do two things) with '{post}': save the post, and subscribe to the forum it is in.",
+        "I do not want to lose sight of '{post}': (save it|save that post) for me and subscribe to its forum.",
+        "Open '{post}'. Both the post and its forum interest me, so save the one and subscribe to the (other|forum).",
+        "Could you save '{post}' and then subscribe to the forum (where|in which) it was posted?",
     ),
     held_out=(
         "The post '{post}' should be saved, and its forum be one that I subscribe to.",

@@ -40,6 +40,9 @@ TEMPLATE = Template(
         "(Find|Look for|Open) the post '{post}' and upvote it.",
         "I liked '{post}' on the forum. (Please upvote it|Vote it up for me).",
         "The post with the title '{post}' should get (an upvote|my upvote|my vote).",
+        "Please (vote for|upvote) '{post}' for me.",
+        "There is a post called '{post}' that I (like|enjoyed). Give it (an upvote|my upvote).",
+        "Go to '{post}' and press Upvote(| once).",
     ),
     held_out=(
         "Cast an upvote on '{post}', which is somewhere on the forum.",

@@ -42,6 +42,11 @@ TEMPLATE = Template(
         "(Look up|Find) {what} in '{post}'. Then edit my post '{mine}' so that its body holds (just that|only that).",
         "I want the body of my post '{mine}' to be nothing but {what}; (you find it|it stands) in '{post}'.",
         "Read '{post}', remember {what}, and (put it in place of|let it replace) the whole text of my post '{mine}'.",
+        "I wrote '{mine}' and want to replace its text. It should say {what}, as told in the post '{post}', and (no "
+        "more|not a word more).",
+        "Take {what} from '{post}' and make it the (only|whole) text of my post '{mine}'.",
+        "Please look into '{post}' for {what}. My own post '{mine}' should then be edited: (body|text) all gone, "
+        "just that in its place.",
     ),
     held_out=(
         "My post '{mine}' needs a new body: exactly {what}, as '{post}' gives it.",

@@ -45,6 +45,12 @@ TEMPLATE = Template(
         "number.",
         "(Two pictures|I have two pictures for you): '{first}' and '{second}'. The post that shows more things gets an "
         "upvote, the other one nothing.",
+        "I wonder whether '{first}' or '{second}' has more things in its picture. (See|Find out) and upvote (that "
+        "post|the one with more).",
+        "Vote for one of two posts: for '{first}' if its picture shows more things than that of '{second}', "
+        "(else|otherwise) for '{second}'.",
+        "Open '{first}' and '{second}', count the things in each picture and (press Upvote|give your upvote) where "
+        "there are more.",
     ),
     held_out=(
         "Of '{first}' and '{second}', upvote only the post on whose picture you count more things.",

@@ -35,6 +35,9 @@ TEMPLATE = Template(
         "I would like to know {what} the post '{post}'. (Open it and read it off|Please look).",
         "(Search for|Find|Open) the post '{post}' and report {what} it.",
         "(Please give|Give) me {what} the post with the title '{post}'.",
+        "Can you tell me {what} the post '{post}'?",
+        "Please (check|see) {what} the post '{post}', and (answer|reply) with it.",
+        "Open the post '{post}'. (I need to know|I want to hear) {what} it.",
     ),
     held_out=(
         "Go to the post '{post}' on Gatherwell: I need {what} that post.",

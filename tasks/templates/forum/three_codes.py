@@ -46,6 +46,12 @@ TEMPLATE = Template(
         "(Give|Tell) me {a_what} from the post '{a}', then {b_what} from '{b}', and at last {c_what} from '{c}'.",
         "(Open|Visit) '{a}', '{b}' and '{c}' one after the other and (collect|note) {a_what}, {b_what} and "
         "{c_what} for me.",
+        "Please get me {a_what} (post '{a}'), {b_what} (post '{b}') and {c_what} (post '{c}'), (all|listed) in this "
+        "order.",
+        "Three posts, '{a}', '{b}', '{c}', tell one thing each: {a_what}, {b_what}, {c_what}. (What do they "
+        "say?|What are the three?)",
+        "I am after {a_what}, which '{a}' has, {b_what}, which '{b}' has, and {c_what}, which '{c}' has. (Answer "
+        "with the three.|List the three.)",
     ),
     held_out=(
         "One answer, three parts, please: from '{a}' {a_what}, from '{b}' {b_what}, from '{c}' {c_what}.",

@@ -46,6 +46,10 @@ TEMPLATE = Template(
         "In the forum '{forum}', one post has the {what} of all. (Which member wrote it|Whose is it)?",
         "Sort the forum '{forum}' so that the post with the {what} (comes first|stands on top) and name its author.",
         "(Which member|Who) has written the post that has the {what} in the forum '{forum}' (of all time|ever)?",
+        "Go to the forum '{forum}', find the post with the {what} and (give|tell) me the name of its author.",
+        "Of all posts in '{forum}', which one has the {what}, and (who posted it|by whom is it)? The name of the "
+        "member is enough.",
+        "I (would like|want) to know who is behind the post with the {what} in '{forum}'.",
     ),
     held_out=(
         "(Name|Tell me) the member (behind|who made) the post that has the {what} in '{forum}'.",

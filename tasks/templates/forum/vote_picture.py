@@ -55,6 +55,9 @@ TEMPLATE = Template(
         "In '{forum}' somebody posted a picture of {what}. (Please vote it up|Vote it up|I want to upvote it).",
         "Which post in '{forum}' has {what} in its picture? (Upvote that one|Give that one your upvote).",
         "(Look through|Check) the pictures in the forum '{forum}' and upvote the one with {what}.",
+        "Somewhere in the forum '{forum}' is a picture with {what} (in it|on it). Upvote its post.",
+        "I remember a picture of {what} from '{forum}'. (Find that post|Look for that post) and vote it up.",
+        "My upvote goes to the post in '{forum}' whose picture shows {what}; (cast it|see to it).",
     ),
     held_out=(
         "A picture with {what} was posted to '{forum}'. It deserves an upvote from me.",

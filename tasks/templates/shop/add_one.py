@@ -32,6 +32,9 @@ TEMPLATE = Template(
         "I want to buy one '{product}'. Put it into the cart(| and leave it there).",
         "(Search for|Find) '{product}' and add it to the shopping cart.",
         "My cart should hold one '{product}' and nothing else.",
+        "Could you (put one '{product}' into|add one '{product}' to) my cart?",
+        "I need a '{product}'. (One piece, into the cart, please.|Have it in my cart.)",
+        "Go to the page of '{product}' and press Add to Cart(| once).",
     ),
     held_out=(
         "(Get me|Order up) one '{product}': it should be waiting in my cart.",

@@ -63,6 +63,9 @@ TEMPLATE = Template(
         "Which is the {extreme} {what}? (Put|Add) one of it (in|to) the cart.",
         "I am looking for the {extreme} {what}(|; nothing else will do). Please put it into the shopping cart.",
         "Sort by price and add the {extreme} {what} to (my|the) cart.",
+        "Of every {what} here, which is the {extreme}? (I want|I would like) it in my cart.",
+        "Compare the prices of each {what} and (put the {extreme} one into|add the {extreme} one to) the cart.",
+        "Could you (find|get) me the {extreme} {what}? It should go into the cart.",
     ),
     held_out=(
         "Of everything here I want the {extreme} {what} in my cart(.|, one piece.)",

@@ -59,6 +59,11 @@ TEMPLATE = Template(
         "{which} to the cart.",
         "Which one {which}, '{first}' or '{second}'? (Put that one into|Add that one to) my cart.",
         "(Look at|Open) '{first}', then '{second}', and put only the one that {which} into the cart.",
+        "I want only one of '{first}' and '{second}'. (Check|See) which of them {which}, and have that in my cart.",
+        "My cart should hold either '{first}' or '{second}': whichever of the two {which}. (Nothing else.|Only that "
+        "one.)",
+        "Please compare two products, '{first}' and '{second}', and (buy|take) the one that {which}: into the cart "
+        "with it, no checkout.",
     ),
     held_out=(
         "Out of '{first}' and '{second}' I would like the one that {which}; have it in my cart, (please|and only it).",

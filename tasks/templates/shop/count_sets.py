@@ -54,6 +54,12 @@ TEMPLATE = Template(
         "the three (numbers|counts), in that order and with commas between?",
         "(For each of|Of each of) '{first}', '{second}' and '{third}' I need the number of pieces in the picture. "
         "Three numbers, same order, separated by commas.",
+        "Three sets: '{first}', '{second}', '{third}'. (Look at|Open) their pictures and tell me how many pieces "
+        "each has, in this order and with commas between.",
+        "I want to know the size of '{first}', of '{second}' and of '{third}'. Their pictures show every piece; "
+        "(answer|reply) with the three counts in that order, separated by commas.",
+        "Please count for me: the pieces pictured for '{first}', for '{second}' and for '{third}'. I need (three "
+        "numbers|the numbers), comma-separated, in this order.",
     ),
     held_out=(
         "The sets '{first}', '{second}' and '{third}' do not say how many pieces they have; their pictures do. "

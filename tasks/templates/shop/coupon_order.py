@@ -69,6 +69,15 @@ TEMPLATE = Template(
         "it. What is the order total (then|now)?",
         "What do '{first}' and '{second}' cost together once the coupon for {offer} is used? (Put both into|Add both "
         "to) the cart and apply the coupon's code; leave them there.",
+        "I am going to buy '{first}' and '{second}' and heard of a coupon for {offer}. Find its code (in|among) the "
+        "offers, put one of each into the cart, apply the code, and tell me the order total (before I pay|without "
+        "ordering).",
+        "Please prepare my cart: one '{first}', one '{second}', and the coupon code of the offer on {offer} applied. "
+        "(How much is the order total?|Report the order total.)",
+        "Start with the offers and note the code for {offer}. Then fill the cart with '{first}' and '{second}', one "
+        "of each, enter the code and (say|report) what the order total is.",
+        "With the {offer} coupon, what is the order total for one '{first}' and one '{second}'? (Do it in the "
+        "cart|Try it in the cart), and place no order.",
     ),
     held_out=(
         "The offers page has a code for {offer}. Use it on a cart with '{first}' and '{second}' in it and give me the "

@@ -76,6 +76,14 @@ TEMPLATE = Template(
         "gift registry. (Answer with|Then tell me) the street address that the registry gives.",
         "(Note|Remember) the code of {offer} and the street in the gift registry of {registry}. Fill the cart with "
         "one piece of the {extreme} wish there and one '{product}', use the code, and answer with the street.",
+        "I have a coupon in mind, that of the offer {offer}, and a present: the {extreme} wish in the gift registry "
+        "of {registry}. Put the present and one '{product}' into the cart, (apply|enter) the code, and tell me the "
+        "street of the registry's address.",
+        "Please fill my cart with one '{product}' and one piece of the {extreme} wish of {registry} (gift registry), "
+        "then use the code of the offer {offer}. (What street|Which street and number) does the registry give?",
+        "First the offers: note the code of {offer}. Then the gift registry of {registry}: (see|note) its street and "
+        "which wish is the {extreme} one. My cart should hold that wish and one '{product}', with the code used; "
+        "answer with the street.",
     ),
     held_out=(
         "The cart needs one '{product}' and the {extreme} of the two wishes of {registry} from the gift registry, "

@@ -61,6 +61,12 @@ TEMPLATE = Template(
         "(do they have|have the two products)? Do not check out.",
         "(Prepare|Make ready) a cart for me with '{first}', '{second}' and the code of the offer on {offer}. I also "
         "want to know the SKU of each.",
+        "I am making a cart with one '{first}' and one '{second}' and want to use the coupon of the offer on "
+        "{offer}. (Do that|See to that) and tell me both SKUs.",
+        "Look among the offers for the code on {offer}. Put '{first}' and '{second}' into the cart, note their SKUs "
+        "on the way, apply the code, and (report|list) the SKUs.",
+        "Please add '{first}' and '{second}' to the cart with the code for {offer} (applied|entered). My answer from "
+        "you: the two SKUs.",
     ),
     held_out=(
         "An offer on {offer} runs this week. Redeem its code for one '{first}' and one '{second}' in my cart and note "

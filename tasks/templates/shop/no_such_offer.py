@@ -48,6 +48,10 @@ TEMPLATE = Template(
         "(Fill the cart with|Add to the cart) one '{product}' and redeem the code that is offered on {offer}.",
         "Buy '{product}' (at the reduced price|with the coupon) of the offer on {offer}: product in the cart, code "
         "applied.",
+        "I would like to save on '{product}' with the coupon for {offer}. (Put|Place) one into the cart and apply "
+        "the code.",
+        "Look for the code of the offer on {offer}, add one '{product}' to my cart and (use|enter) that code.",
+        "My cart should hold one '{product}', with the coupon of the offer on {offer} (used|applied).",
     ),
     held_out=(
         "The offers page must have a code for {offer}. Use it on a cart with one '{product}' in it.",

@@ -35,6 +35,9 @@ TEMPLATE = Template(
         "I would like to have one '{product}'. Find it and put (it|one) into the shopping cart.",
         "(Search for|Look for) '{product}' and add one to my cart.",
         "My cart should hold one '{product}'(| and nothing else).",
+        "Could you put a '{product}' into my cart(|, please)?",
+        "I would like one '{product}'. (Have it|See that it is) in my cart.",
+        "Open the page of '{product}' and (press Add to Cart|add one to the cart).",
     ),
     held_out=(
         "(Get|Buy) me one '{product}', into the cart(|, no other).",

@@ -70,6 +70,12 @@ TEMPLATE = Template(
         "and size included.",
         "What did I buy on {order}? (Add|Put) all of it (to|into) the cart again, with the quantities and sizes of "
         "then.",
+        "Remember my order of {order}? (Put|Place) the same things into the cart once more, as many of each and in "
+        "the same sizes.",
+        "Go to my orders, open the one of {order} and add (each|every one) of its items to the cart in the quantity "
+        "and size it had.",
+        "I liked what came with my order of {order}. Please (fill|load) my cart with all of it again: number and "
+        "size as before, and no checkout.",
     ),
     held_out=(
         "Repeat my order of {order}: (all of it|each of its items) into the shopping cart, as many pieces as last "

@@ -31,6 +31,9 @@ TEMPLATE = Template(
         "(Look at|Find) '{product}' and tell me its colour.",
         "I forgot the colour of '{product}'. What is it(| in the picture)?",
         "Is '{product}' red, blue or (something else|of another colour)? Name its colour.",
+        "Which colour does the picture of '{product}' show? (One word is enough.|Just name it.)",
+        "I want to know (what|which) colour '{product}' comes in; the page does not say, its picture does.",
+        "Have a look at '{product}' for me. (What colour is it?|What is its colour?)",
     ),
     held_out=(
         "Describe '{product}' for somebody who cannot see it: (which|what) colour does it have?",

@@ -44,6 +44,10 @@ TEMPLATE = Template(
         "(Find|Look for) the set of {number} {things} and add one such set to the cart.",
         "Two sets of {things} are sold, with different numbers of pieces. Put the one with {number} into (my|the) "
         "cart.",
+        "(I want|I would like) {number} {things} as a set. Their pictures tell how many are in each; put the right "
+        "set into my cart.",
+        "Look at the sets of {things}: the one that (has|shows) {number} pieces should go into my cart.",
+        "Somebody asked for a set of exactly {number} {things}. (See|Check) which set that is, and add it to the cart.",
     ),
     held_out=(
         "Count the {things} in the pictures of the sets: the one with {number} is (what I want in my cart|for my "

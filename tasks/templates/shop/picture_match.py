@@ -75,6 +75,12 @@ TEMPLATE = Template(
         "colour, and nothing else.",
         "My '{owned}' should get company: '{errand}' and, in the colour of the '{owned}', the {kind}. Add (both|these "
         "two) to the cart.",
+        "At home I have the '{owned}', and its colour is what matters. (Put|Place) into my cart one '{errand}' and "
+        "then the {kind} of that colour.",
+        "See the picture of '{owned}' for its colour. Shop for '{errand}' first, then for the {kind} in the colour "
+        "(you saw|of the picture): one of each in my cart.",
+        "I want the {kind} that goes with my '{owned}', the same colour (I mean|that is). Besides, I need "
+        "'{errand}'. (Both|The two) into the cart, please.",
     ),
     held_out=(
         "What colour does '{owned}' have? In the cart I want the {kind} of just that colour, and '{errand}' "

@@ -47,6 +47,11 @@ TEMPLATE = Template(
         "cart.",
         "Which {thing} has the {animal} on it? (Add that one to|Put that one into) my cart.",
         "I am looking for the {animal} among the animals: the {thing} with it (goes|should go) into the cart.",
+        "I would like the {thing} with the {animal}. Pictures show the animals; put the right one into my "
+        "(cart|shopping cart).",
+        "Look at every {thing} with an animal on it and (add the one with the {animal} to|put the one with the "
+        "{animal} into) my cart.",
+        "A present should have the {animal} on it: (find|get) me the {thing} that does, and put it into the cart.",
     ),
     held_out=(
         "(Find out|See) which {thing} bears the {animal}, and have (it|just that one) in my cart.",

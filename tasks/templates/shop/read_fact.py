@@ -59,6 +59,9 @@ TEMPLATE = Template(
         "I would like to know the {fact} of '{product}'(.|; please look on its page.)",
         "What does the shop (give|show) as the {fact} of '{product}'?",
         "Which {fact} does '{product}' have(| in the shop)?",
+        "Could you (look up|check) the {fact} of '{product}' for me?",
+        "What is the {fact} of '{product}'? (Its page has it.|See its page.)",
+        "I am writing a list and still need the {fact} of '{product}'. (Tell me.|Please give it to me.)",
     ),
     held_out=(
         "Please check '{product}' for me: what is the {fact}?",

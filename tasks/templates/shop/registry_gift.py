@@ -82,6 +82,12 @@ TEMPLATE = Template(
         "shipping. (Fill in|Complete) the shipping step of the checkout (email {email}) and leave the payment to me.",
         "(Please prepare|Prepare) an order of one present, the {extreme} wish of {registry} in the gift registry: "
         "{method} shipping, the registry's own address, email {email}. The last thing you do is press Next.",
+        "I would like to give a present for {registry}: the {extreme} of the two wishes in the gift registry. Have "
+        "it shipped ({method}) to the address of the registry, with {email} as my email, and (stop|halt) at the "
+        "payment step.",
+        "Look at the two wishes in the gift registry of {registry} and prepare an order of the {extreme} one, one "
+        "piece, to the address there. Shipping is {method}, my email {email}. Go (no further than|only as far as) "
+        "the choice of payment.",
     ),
     held_out=(
         "One gift for {registry}, please: the {extreme} of the wishes in the registry, with {method} shipping to "

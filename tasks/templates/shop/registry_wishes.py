@@ -58,8 +58,14 @@ TEMPLATE = Template(
         "the right numbers.",
         "What does the gift registry of {registry} ask for? Add all of it to the cart, (with|in) the quantities that "
         "are wanted.",
-        "My cart should hold exactly what {registry} wishes for in the gift registry: (each thing|every product), and "
-        "as many as they want.",
+        "My cart should hold exactly what {registry} wishes for in the gift registry: (each thing|every product), "
+        "and as many as they want.",
+        "Please get everything in the gift registry of {registry}: (put|place) each wish into my cart, in the number "
+        "that is wanted.",
+        "Open the gift registry of {registry}, see what and how many they want, and (fill|load) my cart with exactly "
+        "that.",
+        "I take over the whole gift registry of {registry}. (All of it into my cart|Put all of it into my cart), in "
+        "the numbers given.",
     ),
     held_out=(
         "For {registry} I am to buy the whole list that stands in the gift registry. Fill the cart with (it|all of "

@@ -46,6 +46,12 @@ TEMPLATE = Template(
         "commas between.",
         "For an inventory list: open '{first}', then '{second}', then '{third}', and (write down|tell me) their "
         "{facts} in this order, with commas between.",
+        "Please look at '{first}', '{second}' and '{third}' and send me their {facts}, (three values|the three) in "
+        "this order with commas between.",
+        "I am comparing '{first}', '{second}' and '{third}'. Which {facts} do their pages (show|give)? Same order, "
+        "separated by commas.",
+        "(List|Note) the {facts} for me: of '{first}', then of '{second}', then of '{third}', with commas between "
+        "and in this order.",
     ),
     held_out=(
         "Visit the pages of '{first}', '{second}' and '{third}'. Which {facts} do they show? (List|Name) them in this "

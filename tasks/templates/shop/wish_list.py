@@ -51,6 +51,11 @@ TEMPLATE = Template(
         "There are two products on my wish list. Replace the {extreme} one (by|with) '{product}'.",
         "I no longer want the {extreme} of my two wishes; I want '{product}' instead. (Change|Update) my wish list.",
         "My wish list should get '{product}' and lose the {extreme} of the other two (things|products).",
+        "I changed my mind about the {extreme} of the two products on my wish list: take it off and (add|put on) "
+        "'{product}'.",
+        "Please edit my wish list. '{product}' is new on it, and of the two things there so far the {extreme} one "
+        "(goes|has to go).",
+        "Take the {extreme} of my two wishes from the wish list and have '{product}' there (instead|in its place).",
     ),
     held_out=(
         "(Swap|Exchange) something on my wish list: out goes the {extreme} of the two products there, in comes "

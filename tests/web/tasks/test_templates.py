@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 
 import pytest
@@ -193,6 +194,16 @@ def test_a_template_makes_valid_tasks_from_most_seeds(name: str):
             wording.replace("{", "{{").replace("}", "}}") for wording in chosen.spelled(split_of(task.seed or 0))
         }
         assert raw["intent_template"] in spelled
+
+
+@pytest.mark.parametrize("name", available_templates())
+def test_every_wording_says_as_much_as_the_others(name: str):
+    chosen = load_template(name)
+    gaps = {wording: set(re.findall(r"\{(\w+)\}", wording)) for wording in (*chosen.wordings, *chosen.held_out)}
+    everything = set().union(*gaps.values())
+    lacking = {wording: everything - found for wording, found in gaps.items() if found != everything}
+    assert not lacking
+    assert len(chosen.wordings) >= 4, "alternatives of words are no other sentences"
 
 
 @pytest.mark.parametrize("name", available_templates())
