@@ -144,6 +144,8 @@ def mark_is_not_told(reader: Reader) -> None:
     answer, rival = reader.opened()[0], reader.opened("near_miss")[0]
     assert fitting[answer] == fitting[rival], fitting
     assert searched(reader) == searched(reader, "near_miss")
+    shown = next(place for place, step in enumerate(reader.steps()) if str(step.get("name")).startswith("Photo "))
+    assert all(place > shown for place, step in enumerate(reader.steps()) if step.get("note")), "noted unseen"
 
 
 def wanted_is_not_told(reader: Reader) -> None:
