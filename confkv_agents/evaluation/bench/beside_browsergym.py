@@ -8,6 +8,7 @@ can be imported where it runs.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -39,7 +40,7 @@ def main() -> None:
 
 
 def _environment(delay: str, browser: str) -> gymnasium.Env[Any, Any]:
-    import browsergym.core  # type: ignore[import-not-found]  # noqa: F401  # its import registers the environments
+    importlib.import_module("browsergym.core")  # registers the environments; no dependency of this package
 
     settings: dict[str, Any] = {} if delay == "default" else {"pre_observation_delay": float(delay)}
     if browser:
