@@ -13,6 +13,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 
 NAME = "confkv_causal"
 _BLOCK = 256  # queries: what is computed in vain above the diagonal stays small
+_KEPT = 1536  # longer sequences compute their weights again in the backward: kept ones grow with the square
 
 
 class _Causal(torch.autograd.Function):
@@ -27,14 +28,10 @@ class _Causal(torch.autograd.Function):
         kept = []
         for start in range(0, length, _BLOCK):
             end = min(length, start + _BLOCK)
-            rows = end - start
-            folded = query[:, start:end].reshape(groups, -1, width)
-            scores = torch.bmm(folded, key[:, :end].transpose(1, 2)).view(heads, rows, end)
-            later = torch.ones(rows, rows, dtype=torch.bool, device=query.device).triu(1)
-            scores[..., start:].masked_fill_(later, float("-inf"))
-            weights = torch.softmax(scores, -1)
-            out[:, start:end] = torch.bmm(weights.view(groups, -1, end), value[:, :end]).view(heads, rows, width)
-            kept.append(weights)
+            weights = _weights(query, key, start, end)
+            out[:, start:end] = torch.bmm(weights.view(groups, -1, end), value[:, :end]).view(heads, -1, width)
+            if length <= _KEPT:
+                kept.append(weights)
         ctx.save_for_backward(query, key, value, out, *kept)
         return out
 
@@ -46,16 +43,27 @@ class _Causal(torch.autograd.Function):
         of_query = torch.empty_like(query)
         of_key, of_value = (torch.zeros_like(each, dtype=torch.float32) for each in (key, value))
         mean = (grad * out).sum(-1, keepdim=True)
-        for weights, start in zip(kept, range(0, length, _BLOCK), strict=True):
+        for number, start in enumerate(range(0, length, _BLOCK)):
             end = min(length, start + _BLOCK)
-            rows = end - start
+            weights = kept[number] if kept else _weights(query, key, start, end)
             folded = grad[:, start:end].reshape(groups, -1, width)
             of_value[:, :end] += torch.bmm(weights.view(groups, -1, end).transpose(1, 2), folded)
-            change = torch.bmm(folded, value[:, :end].transpose(1, 2)).view(heads, rows, end)
+            change = torch.bmm(folded, value[:, :end].transpose(1, 2)).view(heads, -1, end)
             change = change.sub_(mean[:, start:end]).mul_(weights).view(groups, -1, end)
-            of_query[:, start:end] = torch.bmm(change, key[:, :end]).view(heads, rows, width)
+            of_query[:, start:end] = torch.bmm(change, key[:, :end]).view(heads, -1, width)
             of_key[:, :end] += torch.bmm(change.transpose(1, 2), query[:, start:end].reshape(groups, -1, width))
         return of_query.mul_(width**-0.5), of_key.to(key.dtype), of_value.to(value.dtype)
+
+
+def _weights(query: torch.Tensor, key: torch.Tensor, start: int, end: int) -> torch.Tensor:
+    """Attention weights `[heads, end - start, end]` of a block of scaled queries."""
+    heads, _, width = query.shape
+    rows = end - start
+    folded = query[:, start:end].reshape(key.shape[0], -1, width)
+    scores = torch.bmm(folded, key[:, :end].transpose(1, 2)).view(heads, rows, end)
+    later = torch.ones(rows, rows, dtype=torch.bool, device=query.device).triu(1)
+    scores[..., start:].masked_fill_(later, float("-inf"))
+    return torch.softmax(scores, -1)
 
 
 def causal_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:

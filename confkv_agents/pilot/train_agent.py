@@ -7,6 +7,7 @@ process of several threads, since most operations are too small to be shared.
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -154,7 +155,11 @@ def _work(
         load_lora(model, load_file(plan.start))
     parameters = lora_parameters(model)
 
+    started_by = os.getppid()
+
     def loss_of(step: int) -> torch.Tensor:
+        if meeting and os.getppid() != started_by:
+            raise SystemExit("the process that shared out the work is gone")
         chosen = [data.episodes[at] for at in batches(len(data.episodes), plan.batch, step, plan.settings.seed)]
         total = sum(int(each.learned.sum()) for each in chosen)
         mean = torch.zeros(())
