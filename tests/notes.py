@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 
 _QUOTED = re.compile(r"(?<!\w)'(.+?)'(?!\w)")
-_PLAIN = re.compile(r"\$\d+(?:,\d{3})*(?:\.\d\d)?|\b[A-Z]{2}-?\d{3}[A-Z]?\b|\b[\w.]+@[\w.]+\w\b")  # amounts, codes, addresses
+# Amounts, codes, addresses.
+_PLAIN = re.compile(r"\$\d+(?:,\d{3})*(?:\.\d\d)?|\b[A-Z]{2}-?\d{3}[A-Z]?\b|\b[\w.]+@[\w.]+\w\b")
 _SERIAL = re.compile(r"serial '\w+'")
 _PICTURE = re.compile(r"^\s*img ", re.MULTILINE)
 
