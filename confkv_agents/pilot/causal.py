@@ -1,7 +1,8 @@
-"""Causal attention for training on processors: blocks of queries, matrix products in bf16, a written backward.
+"""Causal attention for training on processors: torch's fused forward, and a backward of batched matrix products.
 
-The backward of `scaled_dot_product_attention` on processors takes four fifths of its time and does not use the
-processor's matrix units; here both passes are batched matrix products. Registered with transformers as `NAME`.
+The fused backward that torch has for processors does not use their matrix units, and its time grows fastest with the
+length. Here weights are computed again, block by block, from the forward's log of sums. Registered with transformers as
+`NAME`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 
 NAME = "confkv_causal"
 _BLOCK = 256  # queries: what is computed in vain above the diagonal stays small
-_KEPT = 1536  # longer sequences compute their weights again in the backward: kept ones grow with the square
+_PADDED = 32  # matrix units take widths in multiples of this
 
 
 class _Causal(torch.autograd.Function):
@@ -21,53 +22,40 @@ class _Causal(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-        heads, length, width = query.shape
-        groups = key.shape[0]
-        query = query * width**-0.5
-        out = torch.empty_like(query)
-        kept = []
-        for start in range(0, length, _BLOCK):
-            end = min(length, start + _BLOCK)
-            weights = _weights(query, key, start, end)
-            out[:, start:end] = torch.bmm(weights.view(groups, -1, end), value[:, :end]).view(heads, -1, width)
-            if length <= _KEPT:
-                kept.append(weights)
-        ctx.save_for_backward(query, key, value, out, *kept)
-        return out
+        times = query.shape[0] // key.shape[0]
+        keys, values = key.repeat_interleave(times, 0)[None], value.repeat_interleave(times, 0)[None]
+        out, sums = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(query[None], keys, values, 0.0, True)
+        ctx.save_for_backward(query, key, value, out[0], sums.view(query.shape[:2]))
+        return torch.as_tensor(out[0])
 
     @staticmethod
     def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        query, key, value, out, *kept = ctx.saved_tensors
+        query, key, value, out, sums = ctx.saved_tensors
         heads, length, width = query.shape
         groups = key.shape[0]
+        scale = width**-0.5
+        # What is taken off each row of a product (the log of sums, the mean gradient) is part of the product.
+        queries, keys = _with_column(query * scale, -sums.float()), _with_ones(key).transpose(1, 2)
+        grads = _with_column(grad, -(grad.float() * out.float()).sum(-1))
+        values = _with_ones(value).transpose(1, 2)
         of_query = torch.empty_like(query)
         of_key, of_value = (torch.zeros_like(each, dtype=torch.float32) for each in (key, value))
-        mean = (grad * out).sum(-1, keepdim=True)
-        for number, start in enumerate(range(0, length, _BLOCK)):
+        later = torch.ones(_BLOCK, _BLOCK, dtype=torch.bool).triu(1)
+        for start in range(0, length, _BLOCK):
             end = min(length, start + _BLOCK)
-            weights = kept[number] if kept else _weights(query, key, start, end)
-            folded = grad[:, start:end].reshape(groups, -1, width)
-            of_value[:, :end] += torch.bmm(weights.view(groups, -1, end).transpose(1, 2), folded)
-            change = torch.bmm(folded, value[:, :end].transpose(1, 2)).view(heads, -1, end)
-            change = change.sub_(mean[:, start:end]).mul_(weights).view(groups, -1, end)
-            of_query[:, start:end] = torch.bmm(change, key[:, :end]).view(heads, -1, width)
-            of_key[:, :end] += torch.bmm(change.transpose(1, 2), query[:, start:end].reshape(groups, -1, width))
-        return of_query.mul_(width**-0.5), of_key.to(key.dtype), of_value.to(value.dtype)
-
-
-def _weights(query: torch.Tensor, key: torch.Tensor, start: int, end: int) -> torch.Tensor:
-    """Attention weights `[heads, end - start, end]` of a block of scaled queries."""
-    heads, _, width = query.shape
-    rows = end - start
-    folded = query[:, start:end].reshape(key.shape[0], -1, width)
-    scores = torch.bmm(folded, key[:, :end].transpose(1, 2)).view(heads, rows, end)
-    later = torch.ones(rows, rows, dtype=torch.bool, device=query.device).triu(1)
-    scores[..., start:].masked_fill_(later, float("-inf"))
-    return torch.softmax(scores, -1)
+            rows = end - start
+            asked, wanted = (each[:, start:end].reshape(groups, -1, each.shape[-1]) for each in (queries, grads))
+            weights = torch.bmm(asked, keys[..., :end]).exp_()
+            weights.view(heads, rows, end)[..., start:].masked_fill_(later[:rows, :rows], 0)
+            of_value[:, :end] += torch.bmm(weights.transpose(1, 2), wanted[..., :width])
+            change = torch.bmm(wanted, values[..., :end]).mul_(weights)
+            of_query[:, start:end] = torch.bmm(change, key[:, :end]).view(heads, rows, width)
+            of_key[:, :end] += torch.bmm(change.transpose(1, 2), asked[..., :width])
+        return of_query.mul_(scale), of_key.to(key.dtype), of_value.to(value.dtype)
 
 
 def causal_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-    """Causal attention of one row.
+    """Causal attention of one row, on a processor.
 
     Args:
         query: `[heads, T, D]`; heads are a multiple of groups.
@@ -81,6 +69,12 @@ def causal_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
     return out
 
 
+def register() -> None:
+    """Make it known to transformers under `NAME`; harmless when repeated."""
+    AttentionInterface.register(NAME, _attend)
+    AttentionMaskInterface.register(NAME, lambda *_, **__: None)
+
+
 def _attend(
     module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: None, **_: Any
 ) -> tuple[torch.Tensor, None]:
@@ -88,7 +82,17 @@ def _attend(
     return torch.stack(rows).transpose(1, 2), None
 
 
-def register() -> None:
-    """Make it known to transformers under `NAME`; harmless when repeated."""
-    AttentionInterface.register(NAME, _attend)
-    AttentionMaskInterface.register(NAME, lambda *_, **__: None)
+def _with_column(rows: torch.Tensor, added: torch.Tensor) -> torch.Tensor:
+    """Rows `[H, T, D]` followed by numbers `[H, T]`, in two columns so that a short format loses little of them."""
+    high = added.to(rows.dtype)
+    low = (added - high.float()).to(rows.dtype)
+    return _padded(torch.cat([rows, high[..., None], low[..., None]], -1))
+
+
+def _with_ones(rows: torch.Tensor) -> torch.Tensor:
+    """Rows `[G, T, D]` followed by two ones, which `_with_column` is multiplied with."""
+    return _padded(torch.cat([rows, rows.new_ones(*rows.shape[:2], 2)], -1))
+
+
+def _padded(rows: torch.Tensor) -> torch.Tensor:
+    return torch.nn.functional.pad(rows, (0, -rows.shape[-1] % _PADDED))

@@ -6,10 +6,11 @@ process of several threads, since most operations are too small to be shared.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,13 @@ from confkv_agents.pilot.lora import add_lora, load_lora, lora_parameters, lora_
 from confkv_agents.pilot.training import Settings, batches, train
 from confkv_agents.wheels import sha256_of
 
+# glibc's: freed memory is kept, in large pages; activations come and go by gigabytes. Others do not read it.
+_MEMORY = {
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+    "MALLOC_MMAP_THRESHOLD_": "2000000000",
+    "MALLOC_TRIM_THRESHOLD_": "8000000000",
+    "MALLOC_TOP_PAD_": "100000000",
+}
 ADAPTERS, ABOUT = "adapters.safetensors", "training.json"
 Pictures = Mapping[str, torch.Tensor]
 Say = Callable[[str], None]
@@ -135,7 +143,8 @@ def train_agent(
         try:
             with tempfile.TemporaryDirectory() as meeting:
                 given = (data, plan, folder, f"file://{meeting}/store", say, load)
-                multiprocessing.spawn(_work, given, nprocs=plan.processes)
+                with _environment(_MEMORY):
+                    multiprocessing.spawn(_work, given, nprocs=plan.processes)
         finally:
             multiprocessing.set_sharing_strategy(strategy)
     return folder / ADAPTERS
@@ -147,9 +156,10 @@ def _work(
     if meeting:
         torch.set_num_threads(1)
         distributed.init_process_group("gloo", init_method=meeting, rank=number, world_size=plan.processes)
-    causal.register()
     model = load()
-    model.config._attn_implementation = causal.NAME
+    if model.device.type == "cpu":
+        causal.register()
+        model.config._attn_implementation = causal.NAME
     add_lora(model, plan.rank, seed=plan.settings.seed)
     if plan.start is not None:
         load_lora(model, load_file(plan.start))
@@ -188,6 +198,18 @@ def _work(
     if meeting:
         distributed.barrier()
         distributed.destroy_process_group()
+
+
+@contextlib.contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """For processes that are started within: variables that are not set already."""
+    added = {name: value for name, value in values.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            os.environ.pop(name, None)
 
 
 def _about(data: AgentData, plan: AgentPlan, end: Mapping[str, Any]) -> dict[str, Any]:

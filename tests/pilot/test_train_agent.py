@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 from confkv_agents.engine.eyes import EyesConfig
 from confkv_agents.engine.pilot_weights import trained_weights
 from confkv_agents.errors import ConfigError
-from confkv_agents.pilot import causal
 from confkv_agents.pilot.causal import NAME, causal_attention, register
 from confkv_agents.pilot.commands import pilot_app
 from confkv_agents.pilot.encoding import Encoded
@@ -59,9 +58,7 @@ def test_a_picture_is_read_as_its_embeddings_where_its_placeholders_stand():
     assert float(answer_loss(model, shown, pictures).detach()) == pytest.approx(float(by_hand.detach()), rel=1e-5)
 
 
-@pytest.mark.parametrize("kept", [causal._KEPT, 0], ids=["weights kept", "weights computed again"])
-def test_causal_attention_and_its_gradients_are_those_of_torch(monkeypatch: pytest.MonkeyPatch, kept: int):
-    monkeypatch.setattr(causal, "_KEPT", kept)
+def test_causal_attention_and_its_gradients_are_those_of_torch():
     generator = torch.Generator().manual_seed(0)
     query, key, value = (torch.randn(heads, 600, 16, generator=generator).requires_grad_() for heads in (6, 2, 2))
     weight = torch.randn(6, 600, 16, generator=generator)
