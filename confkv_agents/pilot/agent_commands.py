@@ -43,6 +43,27 @@ def data(
     typer.echo(f"{good} demonstrations in {out}" + (f"; {bad} did not work out" if bad else ""))
 
 
+def chat(
+    out: Annotated[Path, typer.Option(help="File of JSON lines; must not exist.")],
+    count: Annotated[int, typer.Option(help="Questions.", min=1)] = 120,
+    seed: Annotated[int, typer.Option(help="Of their choice.")] = 0,
+) -> None:
+    """Let the text model answer ordinary questions, so that training beside them leaves it a chat model."""
+    from confkv_agents.engine.loading import load_model
+    from confkv_agents.engine.weights import embedded_model
+    from confkv_agents.pilot.chat import chats, questions
+
+    if out.exists():
+        raise ConfigError(f"{out} is there already")
+    lines = []
+    for made in chats(load_model(str(embedded_model())), questions(count, seed)):
+        lines.append(made.to_line())
+        typer.echo(f"{len(lines)}  {printable(made.messages[0]['content'][0]['text'])}")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    typer.echo(f"{len(lines)} conversations in {out}; {count - len(lines)} answers did not end")
+
+
 def train(
     data: Annotated[list[Path], typer.Option(help="Files that `pilot data` wrote; may be repeated.")],
     out: Annotated[
