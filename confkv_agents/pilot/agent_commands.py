@@ -77,7 +77,7 @@ def train(
     ] = 0.5,
     rank: Annotated[int, typer.Option(help="Of the adapters.")] = 16,
     start: Annotated[Path | None, typer.Option(help="Adapters to begin with.")] = None,
-    longest: Annotated[int, typer.Option(help="Longer conversations, in tokens, are left out.")] = 4096,
+    longest: Annotated[int, typer.Option(help="Longer conversations, in tokens, are left out.")] = 6144,
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     processes: Annotated[int, typer.Option(help="Processes of one thread each that share a step.")] = 1,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 25,
