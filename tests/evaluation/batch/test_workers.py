@@ -25,7 +25,7 @@ def _no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"confkv_agents.evaluation.plots.{name}", lambda *_, **__: None)
     for name in ("tradeoff_plot", "steps_plot"):
         monkeypatch.setattr(f"confkv_agents.evaluation.batch.plots.{name}", lambda *_, **__: None)
-    monkeypatch.setattr("confkv_agents.evaluation.report._picture", lambda _path: None)
+    monkeypatch.setattr("confkv_agents.evaluation.report._picture", lambda *_: None)
     monkeypatch.setattr("os.fsync", lambda _descriptor: None)  # nobody pulls the plug here
 
 
