@@ -19,11 +19,7 @@ from confkv_agents.pilot.encoding import Encoded
 from confkv_agents.pilot.export import write_trained
 from confkv_agents.pilot.train_agent import ABOUT, AgentData, AgentPlan, answer_loss, shares, train_agent
 from confkv_agents.pilot.training import CURVE, Settings
-from tests.engine.tiny import tiny_llama
-
-
-def tiny() -> Any:
-    return tiny_llama().model
+from tests.pilot.tiny_text import tiny
 
 
 def episode(seed: int, length: int = 24) -> Encoded:
@@ -122,7 +118,7 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
 
 def test_two_processes_learn_what_one_does(tmp_path):
     data = AgentData([episode(seed, 20 + seed) for seed in range(5)], [], {})
-    settings = Settings(4, 1e-2, 1, save_every=2)
+    settings = Settings(2, 1e-2, 1, save_every=1)
     one = load_file(train_agent(data, AgentPlan(settings, 3, 2), tmp_path / "1", load=tiny))
     two = load_file(train_agent(data, AgentPlan(settings, 3, 2, processes=2), tmp_path / "2", load=tiny))
     assert all(torch.allclose(one[name], two[name], atol=1e-3) for name in one)
