@@ -22,7 +22,7 @@ NEEDS_MODEL = True
 
 OBSERVATION: dict[str, Any] = {
     "format": "compact",
-    "max_tokens": 640,
+    "max_tokens": 1024,
     "max_options": 6,
     "max_name": 160,
     "pictures": 6,

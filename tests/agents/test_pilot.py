@@ -45,7 +45,7 @@ ACTIONS = [
 
 def test_it_asks_for_compact_pages():
     config = ObservationConfig(**open_agent("pilot").observation)
-    assert (config.format, config.max_tokens, config.marks) == ("compact", 640, False)
+    assert (config.format, config.max_tokens, config.marks) == ("compact", 1024, False)
 
 
 def test_a_turn_is_a_note_and_an_action():
