@@ -234,16 +234,10 @@ def write_body(
     written: list[str] = []
     numbered: list[compact.Numbered] = []
     known = known or {}
-    left = config.max_tokens - reserved - config.count_tokens(_marker(len(lines), len(lines)))
-    cut = len(lines)
-    for index, line in enumerate(lines):
-        number = len(elements) + 1
-        text = _write_line(line, number, config)
-        left -= config.count_tokens(text + "\n")
-        if left < 0:
-            cut = index
-            break
-        written.append(text)
+    kept = _fitting(lines, config, config.max_tokens - reserved)
+    for index in kept:
+        line, number = lines[index], len(elements) + 1
+        written.append(_write_line(line, number, config))
         numbered.append((line, number if line.ref else 0))
         if line.ref:
             elements.append(
@@ -263,13 +257,33 @@ def write_body(
         written, known = compact.write_lines(
             numbered, site, page, known, lambda line, number: _write_line(line, number, config)
         )
-    rest = lines[cut:]
+    rest = [line for index, line in enumerate(lines) if index not in set(kept)] if len(kept) < len(lines) else []
     if rest:
         written.append(_marker(sum(bool(line.ref) for line in rest), sum(not line.ref for line in rest)))
     elif not written:
         written.append("(nothing to read or to act on)")
     tops = [line.box.y for line in rest if line.box is not None]
-    return Body("\n".join(written), tuple(elements), len(rest), tops[0] if tops else None, known)
+    return Body("\n".join(written), tuple(elements), len(rest), min(tops, default=None), known)
+
+
+def _fitting(lines: Sequence[Line], config: ObservationConfig, bound: int) -> list[int]:
+    """Indices, ascending, of the lines that fit into so many tokens with a marker of what was cut.
+
+    Those are kept whose tops lie highest in the window, so that what is cut comes into view by scrolling down, in a
+    page's second column too. A line without a place is where the one before it is.
+    """
+    left = bound - config.count_tokens(_marker(len(lines), len(lines)))
+    top, tops = 0.0, []
+    for line in lines:
+        top = line.box.y if line.box is not None else top
+        tops.append(top)
+    kept = []
+    for index in sorted(range(len(lines)), key=tops.__getitem__):
+        left -= config.count_tokens(_write_line(lines[index], index + 1, config) + "\n")
+        if left < 0:
+            break
+        kept.append(index)
+    return sorted(kept)
 
 
 def _marker(elements: int, texts: int) -> str:

@@ -132,6 +132,19 @@ def test_text_never_exceeds_its_bound_and_lists_every_element_it_returns(names: 
         assert body.cut_at == lines[len(body.elements)].box.y  # type: ignore[union-attr]
 
 
+def test_what_is_cut_lies_lowest_on_the_page_whatever_comes_last_in_it() -> None:
+    main = [Line("link", f"Post {index}", 0, ref=f"m{index}", box=Box(0, 100 * index, 5, 5)) for index in range(9)]
+    words = [Line("text", f"words under post {index}", 0) for index in range(9)]  # without a place: where the post is
+    beside = [Line("link", f"Side {index}", 0, ref=f"s{index}", box=Box(900, 250 * index, 5, 5)) for index in range(3)]
+    lines = [each for pair in zip(main, words, strict=True) for each in pair] + beside
+    config = ObservationConfig(max_tokens=100, count_tokens=lambda text: len(text.split()))
+    body = write_body(lines, config, reserved=33)
+    # Of 67 the marker takes 14, a post 4, its words 5, a link beside 4: five posts, and what lies above the sixth.
+    assert [element.name for element in body.elements] == [*(f"Post {n}" for n in range(5)), "Side 0", "Side 1"]
+    assert body.text.split("\n")[-3:-1] == ["link 'Side 0' [6]", "link 'Side 1' [7]"]
+    assert (body.cut_at, body.left_out) == (500, 9)
+
+
 def test_a_given_tokenizer_counts() -> None:
     lines = [Line("text", f"word {index}", 0) for index in range(200)]
     body = write_body(lines, ObservationConfig(max_tokens=100, count_tokens=lambda text: len(text.split())))
