@@ -257,7 +257,8 @@ def write_body(
         written, known = compact.write_lines(
             numbered, site, page, known, lambda line, number: _write_line(line, number, config)
         )
-    rest = [line for index, line in enumerate(lines) if index not in set(kept)] if len(kept) < len(lines) else []
+    shown = set(kept)
+    rest = [line for index, line in enumerate(lines) if index not in shown]
     if rest:
         written.append(_marker(sum(bool(line.ref) for line in rest), sum(not line.ref for line in rest)))
     elif not written:
