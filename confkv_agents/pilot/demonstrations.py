@@ -19,7 +19,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from confkv_agents.errors import AgentError
-from confkv_agents.evaluation.agents import load_agent
+from confkv_agents.evaluation.agents import load_agent, open_agent
 from confkv_agents.web.actions import parse_action
 from confkv_agents.web.env import WebEnv
 from confkv_agents.web.observation import Observation
@@ -82,6 +82,8 @@ def demonstrate(env: WebEnv, task: Task, rng: random.Random, slip: float = 0.2) 
     """
     mouth = _Prompted()
     agent: Any = load_agent("pilot", model=mouth, constrained=False)
+    write_reply = open_agent("pilot").write_reply
+    assert write_reply is not None
     oracle = load_agent("oracle")
     observation = env.reset(task)
     agent.reset(task, observation)
@@ -111,8 +113,8 @@ def demonstrate(env: WebEnv, task: Task, rng: random.Random, slip: float = 0.2) 
                 if [(element.role, element.name) for element in observation.elements] != before:
                     raise AgentError(f"{made.task}: the way back does not lead back")
         decision = oracle.act(observation)
-        note = _note(decision.thought, decision.action, observation)
-        observation, done = say(f"{note}\n{decision.action}" if note else decision.action, learn=True)
+        target = _target(decision.action, observation)
+        observation, done = say(write_reply(decision.thought, decision.action, target), learn=True)
     made.success = all(check.ok for check in env.evaluate())
     made.messages = [_plain(message, made.pictures) for message in agent.messages]
     answers = [message for message in made.messages if message["role"] == "assistant"]
@@ -135,12 +137,11 @@ def demonstrations(env: WebEnv, tasks: Iterable[Task], seed: int, slip: float = 
             yield Demonstration(f"{task.extension.template or task.key}:{task.seed}")
 
 
-def _note(thought: str, action: str, observation: Observation) -> str:
-    """What goes before the action: the script's note, and the element with its number."""
+def _target(action: str, observation: Observation) -> tuple[str, int] | None:
+    """Name and number of the element that an action is about."""
     parsed = parse_action(action)
     element = observation.element(parsed.element) if parsed.element is not None else None
-    target = f"{quote(element.name, 80)} [{element.id}]" if element is not None and element.name else ""
-    return ", ".join(part for part in (thought.strip(), target) if part)
+    return (element.name, element.id) if element is not None else None
 
 
 def _wrong_link(observation: Observation, rng: random.Random) -> str | None:

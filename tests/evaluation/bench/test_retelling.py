@@ -23,8 +23,7 @@ from confkv_agents.evaluation.bench.retelling import Asked, retell
 from confkv_agents.evaluation.episode import run_episode
 from confkv_agents.evaluation.recording import RunRecorder
 from confkv_agents.messages import to_turns
-from confkv_agents.pilot.demonstrations import _note
-from confkv_agents.web.observation import Element, Observation, Picture
+from confkv_agents.web.observation import Picture
 from tests.agents.test_react import ScriptedModel
 from tests.engine.tiny import script, tiny_pilot
 from tests.evaluation.fakes import FakeAgent, FakeEnv, FakeObservation, FakeTask, screenshot
@@ -131,13 +130,20 @@ def test_a_script_is_told_in_the_pilots_words(tmp_path: Path) -> None:
     assert all(isinstance(message.content, str) for each in retell(episode, PILOT) for message in each.messages)
 
 
-@pytest.mark.parametrize(("thought", "action"), [("code 'AB'", "click [1]"), ("", "type [1] [it's]"), ("", "go_back")])
-def test_demonstrations_and_replays_word_decisions_alike(thought: str, action: str) -> None:
-    page = Observation("", (Element(1, "e1", "link", "It's a 'big' bag"),))
-    target = (page.elements[0].name, 1) if "[1]" in action else None
-    note = _note(thought, action, page)
+@pytest.mark.parametrize(
+    ("thought", "action", "target", "expected"),
+    [
+        ("code 'AB'", "click [1]", ("Red bag", 1), "code 'AB', 'Red bag' [1]\nclick [1]"),
+        ("", "type [1] [it's]", ("Red bag", 1), "'Red bag' [1]\ntype [1] [it's]"),
+        ("back", "go_back", None, "back\ngo_back"),
+        ("", "go_back", None, "go_back"),
+    ],
+)
+def test_how_the_pilot_words_a_decision(
+    thought: str, action: str, target: tuple[str, int] | None, expected: str
+) -> None:
     assert PILOT.write_reply is not None
-    assert PILOT.write_reply(thought, action, target) == (f"{note}\n{action}" if note else action)
+    assert PILOT.write_reply(thought, action, target) == expected
 
 
 def test_pages_that_the_agent_would_not_have_been_shown_are_refused(tmp_path: Path) -> None:
