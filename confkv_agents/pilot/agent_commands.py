@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,11 +82,14 @@ def train(
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     processes: Annotated[int, typer.Option(help="Processes of one thread each that share a step.")] = 1,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 25,
+    compiled: Annotated[bool, typer.Option(help="Compile the layers; needs a C++ compiler.")] = False,
 ) -> None:
     """Train the pilot's language model on demonstrations."""
     from confkv_agents.pilot.train_agent import AgentData, AgentPlan, train_agent
     from confkv_agents.pilot.training import Settings
 
+    if compiled and not any(map(shutil.which, ("c++", "g++", "clang++"))):
+        raise ConfigError("--compiled needs a C++ compiler, and there is none")
     encoded, pictures = _encoded(data)
     fitting = [each for each in encoded if len(each.ids) <= longest]
     if len(fitting) < 2:
@@ -95,7 +99,7 @@ def train(
     tokens = sum(len(each.ids) for each in learned)
     typer.echo(f"{len(learned)} demonstrations, {tokens:,} tokens; {len(encoded) - len(fitting)} were too long")
     settings = Settings(steps, rate, warmup=20, decay=decay, weight_decay=0.0, save_every=save_every, seed=seed)
-    plan = AgentPlan(settings, batch, rank, start, processes)
+    plan = AgentPlan(settings, batch, rank, start, processes, compiled)
     adapters = train_agent(AgentData(learned, kept_back, pictures), plan, out, _say)
     typer.echo(f"adapters in {adapters}")
 

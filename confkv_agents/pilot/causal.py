@@ -54,6 +54,7 @@ class _Causal(torch.autograd.Function):
         return of_query.mul_(scale), of_key.to(key.dtype), of_value.to(value.dtype)
 
 
+@torch.compiler.disable  # its loop would be unrolled, for every length anew
 def causal_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """Causal attention of one row, on a processor.
 

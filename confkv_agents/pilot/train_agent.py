@@ -65,6 +65,7 @@ class AgentPlan:
         rank: Of the low-rank changes.
         start: Adapters to begin with.
         processes: That share each step.
+        compiled: Whether layers are compiled, which needs a C++ compiler and two minutes at the start.
     """
 
     settings: Settings
@@ -72,6 +73,7 @@ class AgentPlan:
     rank: int = 16
     start: Path | None = None
     processes: int = 1
+    compiled: bool = False
 
 
 def answer_loss(model: Any, episode: Encoded, pictures: Pictures) -> torch.Tensor:
@@ -164,6 +166,9 @@ def _work(
     if plan.start is not None:
         load_lora(model, load_file(plan.start))
     parameters = lora_parameters(model)
+    if plan.compiled:
+        for layer in model.model.layers:
+            layer.compile(dynamic=True)
 
     started_by = os.getppid()
 
@@ -183,12 +188,16 @@ def _work(
         return mean.requires_grad_()
 
     def figures() -> dict[str, Any]:
-        if not data.held_out or number:
+        if not data.held_out:
             return {}
-        with torch.no_grad():
-            losses = [float(answer_loss(model, each, data.pictures)) for each in data.held_out]
+        mean = torch.zeros(())
         learned = sum(int(each.learned.sum()) for each in data.held_out)
-        return {"held_out_loss": round(sum(losses) / learned, 5)}
+        for at in shares([len(each.ids) for each in data.held_out], plan.processes)[number]:
+            # With gradients on: without, compiled layers would be compiled once more.
+            mean += answer_loss(model, data.held_out[at], data.pictures).detach() / learned
+        if meeting:
+            _add_up([mean])
+        return {"held_out_loss": round(float(mean), 5)}
 
     said = _silent if number else say
     curve = train(parameters, loss_of, plan.settings, folder, figures, said, writes=not number)

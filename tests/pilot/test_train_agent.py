@@ -117,13 +117,32 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
 
 
 def test_two_processes_learn_what_one_does(tmp_path):
-    data = AgentData([episode(seed, 20 + seed) for seed in range(5)], [], {})
+    episodes = [episode(seed, 20 + seed) for seed in range(5)]
+    data = AgentData(episodes, [episode(8), episode(9, 30), episode(10)], {})
     settings = Settings(2, 1e-2, 1, save_every=1)
     one = load_file(train_agent(data, AgentPlan(settings, 3, 2), tmp_path / "1", load=tiny))
     two = load_file(train_agent(data, AgentPlan(settings, 3, 2, processes=2), tmp_path / "2", load=tiny))
     assert all(torch.allclose(one[name], two[name], atol=1e-3) for name in one)
-    losses = [[line["loss"] for line in curve_of(tmp_path / name)] for name in "12"]
-    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+    for what in ("loss", "held_out_loss"):
+        losses = [[line[what] for line in curve_of(tmp_path / name)] for name in "12"]
+        assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+def test_every_layer_is_compiled_for_any_length_when_asked(tmp_path, monkeypatch):
+    compiled: list[Any] = []  # compiling itself takes half a minute of a core
+    monkeypatch.setattr(torch.nn.Module, "compile", lambda self, **how: compiled.append((type(self).__name__, how)))
+    data = AgentData([episode(0)], [], {})
+    train_agent(data, AgentPlan(Settings(1), 1, 2), tmp_path / "1", load=tiny)
+    assert not compiled
+    train_agent(data, AgentPlan(Settings(1), 1, 2, compiled=True), tmp_path / "2", load=tiny)
+    assert compiled == 2 * [("LlamaDecoderLayer", {"dynamic": True})]
+
+
+def test_compiling_without_a_compiler_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    given = ["train", "--data", str(tmp_path / "d.jsonl"), "--out", str(tmp_path / "run"), "--compiled"]
+    result = CliRunner().invoke(pilot_app, given)
+    assert isinstance(result.exception, ConfigError) and "C++ compiler" in str(result.exception)
 
 
 def test_adapters_are_put_among_the_weights_and_what_else_is_there_stays(tmp_path):
