@@ -45,7 +45,7 @@ def data(
 
 
 def chat(
-    out: Annotated[Path, typer.Option(help="File of JSON lines; must not exist.")],
+    out: Annotated[Path, typer.Option(help="File of JSON lines; continued if it exists.")],
     count: Annotated[int, typer.Option(help="Questions.", min=1)] = 120,
     seed: Annotated[int, typer.Option(help="Of their choice.")] = 0,
 ) -> None:
@@ -53,16 +53,20 @@ def chat(
     from confkv_agents.engine.loading import load_model
     from confkv_agents.engine.weights import embedded_model
     from confkv_agents.pilot.chat import chats, questions
+    from confkv_agents.pilot.data import drop_cut_line, read_data
 
-    if out.exists():
-        raise ConfigError(f"{out} is there already")
-    lines = []
-    for made in chats(load_model(str(embedded_model())), questions(count, seed)):
-        lines.append(made.to_line())
-        typer.echo(f"{len(lines)}  {printable(made.messages[0]['content'][0]['text'])}")
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    typer.echo(f"{len(lines)} conversations in {out}; {count - len(lines)} answers did not end")
+    drop_cut_line(out)
+    have = {each.task: each.success for each in read_data(out, successes_only=False)}
+    left = [each for each in questions(count, seed) if f"chat:{each}" not in have]
+    with out.open("a", encoding="utf-8") as file:
+        for made in chats(load_model(str(embedded_model())), left) if left else ():
+            file.write(made.to_line() + "\n")
+            file.flush()
+            have[made.task] = made.success
+            typer.echo(printable(f"{len(have)}  {made.messages[0]['content'][0]['text']}"))
+    good = sum(have.values())
+    typer.echo(f"{good} conversations in {out}; {len(have) - good} answers did not end")
 
 
 def train(

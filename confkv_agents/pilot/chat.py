@@ -45,19 +45,19 @@ _FORMS = (
 
 
 def questions(count: int, seed: int = 0) -> list[str]:
-    """Return different questions, at most as many as there are; a seed gives the same ones.
+    """Return different questions, at most as many as there are; a seed gives the same ones, fewer the first of them.
 
     Args:
         count: How many.
         seed: Of their choice.
     """
     every = [form.format(part) for form, parts in _FORMS for part in parts]
-    return random.Random(seed).sample(every, min(count, len(every)))
+    return random.Random(seed).sample(every, len(every))[:count]
 
 
 @torch.inference_mode()
 def chats(loaded: LoadedModel, asked: Sequence[str], most: int = 96) -> Iterator[Demonstration]:
-    """Let a model answer questions; an answer that does not end is left out.
+    """Let a model answer questions; an answer that does not end is no success, and is not learned from.
 
     Args:
         loaded: A text model.
@@ -65,18 +65,17 @@ def chats(loaded: LoadedModel, asked: Sequence[str], most: int = 96) -> Iterator
         most: Tokens of an answer at most.
     """
     encoder = PromptEncoder(loaded)
-    for number, question in enumerate(asked):
+    for question in asked:
         prompt = encoder.encode([Turn("user", (question,))], {})
         ids = torch.tensor([prompt.ids], device=loaded.device)
         out = loaded.model.generate(
             ids, attention_mask=torch.ones_like(ids), max_new_tokens=most, do_sample=False, pad_token_id=0
         )
         answer = out[0, len(prompt.ids) :].tolist()
-        if not answer or answer[-1] not in loaded.eos_ids:
-            continue
-        text = loaded.tokenizer.decode(answer[:-1], skip_special_tokens=True)
+        ended = bool(answer) and answer[-1] in loaded.eos_ids
+        text = loaded.tokenizer.decode(answer[:-1] if ended else answer, skip_special_tokens=True)
         said: list[dict[str, Any]] = [
             {"role": "user", "content": [{"text": question}]},
             {"role": "assistant", "content": [{"text": text}], "learn": True},
         ]
-        yield Demonstration(f"chat:{number}", True, 1, said)
+        yield Demonstration(f"chat:{question}", ended, 1, said)

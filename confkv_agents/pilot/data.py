@@ -74,7 +74,7 @@ def make_data(
     shown = ObservationConfig(**dict(open_agent("pilot").observation) | {"count_tokens": count_tokens})
     pictures = pictures_of(options.out)
     pictures.mkdir(parents=True, exist_ok=True)
-    _drop_cut_line(options.out)
+    drop_cut_line(options.out)
     with (
         options.out.open("a", encoding="utf-8") as file,
         Browser() as browser,
@@ -123,7 +123,7 @@ def read_data(path: Path, successes_only: bool = True) -> list[Demonstration]:
     return found
 
 
-def _drop_cut_line(path: Path) -> None:
+def drop_cut_line(path: Path) -> None:
     """Take away what follows the last whole line, so that the next one does not stick to it."""
     if path.exists():
         data = path.read_bytes()
