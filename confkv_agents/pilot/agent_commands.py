@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -113,18 +112,14 @@ def install(
     weights: Annotated[
         Path | None, typer.Option(help="Folder of the trained weights. Default: the package's own.")
     ] = None,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="Take the training's last checkpoint.")] = False,
 ) -> None:
     """Put trained adapters among the pilot's weights; the pilot is put together anew when it is used next."""
-    from safetensors.torch import load_file
-
     from confkv_agents.engine.eyes import EyesConfig
     from confkv_agents.pilot.export import PACKAGE_WEIGHTS, write_trained
-    from confkv_agents.pilot.train_agent import ABOUT, ADAPTERS
+    from confkv_agents.pilot.train_agent import adapters_of
 
-    try:
-        tensors, about = load_file(run / ADAPTERS), json.loads((run / ABOUT).read_text())
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{run} holds no finished training: {error}") from error
+    tensors, about = adapters_of(run, unfinished)
     path = write_trained(weights or PACKAGE_WEIGHTS, tensors, EyesConfig(), {"lora": about})
     typer.echo(f"weights in {path}")
 

@@ -83,10 +83,14 @@ def merge_lora(model: nn.Module) -> None:
 
 def lora_tensors(model: nn.Module) -> dict[str, torch.Tensor]:
     """Return all changes in bf16, by the names that `pilot_weights.merged` reads: `lora.model.layers.0...a`."""
+    return saved_lora(lora_parameters(model))
+
+
+def saved_lora(parameters: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Return parameters by the names of `lora_parameters`, such as a checkpoint's, as `lora_tensors` does."""
     return {
-        f"lora.model.{_text_name(name)}.{part}": getattr(change, part).detach().to(torch.bfloat16).contiguous()
-        for name, change in _changes(model)
-        for part in ("a", "b")
+        f"lora.model.{_text_name(name)}": value.detach().to(torch.bfloat16).contiguous()
+        for name, value in parameters.items()
     }
 
 

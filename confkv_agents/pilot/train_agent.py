@@ -16,16 +16,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import distributed
 from torch.nn.functional import cross_entropy
 
 from confkv_agents.engine.loading import load_model
 from confkv_agents.engine.weights import embedded_model
+from confkv_agents.errors import ConfigError
 from confkv_agents.pilot import causal
 from confkv_agents.pilot.encoding import Encoded
-from confkv_agents.pilot.lora import add_lora, load_lora, lora_parameters, lora_tensors
-from confkv_agents.pilot.training import Settings, batches, train
+from confkv_agents.pilot.lora import add_lora, load_lora, lora_parameters, lora_tensors, saved_lora
+from confkv_agents.pilot.training import Settings, batches, checkpoint_of, train
 from confkv_agents.wheels import sha256_of
 
 # glibc's: freed memory is kept, in large pages; activations come and go by gigabytes. Others do not read it.
@@ -200,10 +202,13 @@ def _work(
         return {"held_out_loss": round(float(mean), 5)}
 
     said = _silent if number else say
+    if not number:
+        folder.mkdir(parents=True, exist_ok=True)
+        _tell(folder, data, plan, None)
     curve = train(parameters, loss_of, plan.settings, folder, figures, said, writes=not number)
     if not number:
         save_file(lora_tensors(model), folder / ADAPTERS)
-        (folder / ABOUT).write_text(json.dumps(_about(data, plan, curve[-1]), indent=2) + "\n")
+        _tell(folder, data, plan, curve[-1])
     if meeting:
         distributed.barrier()
         distributed.destroy_process_group()
@@ -221,9 +226,30 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
             os.environ.pop(name, None)
 
 
-def _about(data: AgentData, plan: AgentPlan, end: Mapping[str, Any]) -> dict[str, Any]:
-    """What a person who reads of the weights wants to know of their training."""
-    return {
+def adapters_of(folder: Path, unfinished: bool = False) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """Return what a training came to: adapters by the names of `lora_tensors`, and what is known of it.
+
+    Args:
+        folder: Where it was trained.
+        unfinished: Take the last checkpoint, of a training that goes on or was stopped.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    try:
+        about = json.loads((folder / ABOUT).read_text())
+        if not unfinished:
+            return load_file(folder / ADAPTERS), about
+        values, curve = checkpoint_of(folder)
+    except (OSError, ValueError, SafetensorError) as error:
+        what = "checkpoint" if unfinished else "finished training"
+        raise ConfigError(f"{folder} holds no {what}: {error}") from error
+    return saved_lora(values), about | {"end": curve[-1]}
+
+
+def _tell(folder: Path, data: AgentData, plan: AgentPlan, end: Mapping[str, Any] | None) -> None:
+    """Write what a person who reads of the weights wants to know of their training."""
+    about = {
         "episodes": len(data.episodes),
         "tokens": sum(len(each.ids) for each in data.episodes),
         "learned_tokens": sum(int(each.learned.sum()) for each in data.episodes),
@@ -233,8 +259,9 @@ def _about(data: AgentData, plan: AgentPlan, end: Mapping[str, Any]) -> dict[str
         "processes": plan.processes,
         **asdict(plan.settings),
         "start": None if plan.start is None else sha256_of(plan.start),
-        "end": dict(end),
+        "end": end,
     }
+    (folder / ABOUT).write_text(json.dumps(about, indent=2) + "\n")
 
 
 def _gradient(value: torch.Tensor) -> torch.Tensor:

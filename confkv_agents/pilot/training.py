@@ -120,6 +120,18 @@ def train(
     return curve
 
 
+def checkpoint_of(folder: Path) -> tuple[dict[str, torch.Tensor], list[dict[str, Any]]]:
+    """Return a checkpoint's parameters by name, and the curve up to it.
+
+    Raises:
+        OSError: There is none.
+    """
+    with safe_open(folder / CHECKPOINT, "pt") as file:
+        names = [name for name in file.keys() if name.startswith("value.")]  # noqa: SIM118 - it is no mapping
+        values = {name.removeprefix("value."): file.get_tensor(name) for name in names}
+        return values, list(json.loads((file.metadata() or {})["curve"]))
+
+
 def batches(count: int, size: int, step: int, seed: int) -> list[int]:
     """Indices of a step's batch out of `count` items; every epoch takes them in another order.
 

@@ -17,7 +17,7 @@ from confkv_agents.pilot.causal import NAME, causal_attention, register
 from confkv_agents.pilot.commands import pilot_app
 from confkv_agents.pilot.encoding import Encoded
 from confkv_agents.pilot.export import write_trained
-from confkv_agents.pilot.train_agent import ABOUT, AgentData, AgentPlan, answer_loss, shares, train_agent
+from confkv_agents.pilot.train_agent import ABOUT, AgentData, AgentPlan, adapters_of, answer_loss, shares, train_agent
 from confkv_agents.pilot.training import CURVE, Settings
 from tests.pilot.tiny_text import tiny
 
@@ -160,7 +160,28 @@ def test_adapters_are_put_among_the_weights_and_what_else_is_there_stays(tmp_pat
     assert trained_weights(weights).facts == facts
 
 
-def test_a_folder_without_a_finished_training_is_refused(tmp_path):
-    result = CliRunner().invoke(pilot_app, ["install", str(tmp_path), "--weights", str(tmp_path / "w")])
-    assert isinstance(result.exception, ConfigError) and "no finished training" in str(result.exception)
+def test_the_last_checkpoint_of_a_training_that_was_stopped_can_be_installed(tmp_path):
+    def stop(_: str) -> None:
+        raise KeyboardInterrupt
+
+    data, run = AgentData([episode(seed) for seed in range(3)], [], {}), tmp_path / "run"
+    one, two = (AgentPlan(Settings(steps, 1e-2, 0, decay=0, save_every=1), 1, 2) for steps in (1, 2))
+    with pytest.raises(KeyboardInterrupt):
+        train_agent(data, two, run, stop, load=tiny)
+    with pytest.raises(ConfigError, match="no finished training"):
+        adapters_of(run)
+    tensors, about = adapters_of(run, unfinished=True)
+    whole = load_file(train_agent(data, one, tmp_path / "one", load=tiny))
+    assert tensors.keys() == whole.keys() and all(torch.equal(tensors[name], whole[name]) for name in whole)
+    assert about["end"]["step"] == 1 and about["steps"] == 2
+    given = ["install", str(run), "--weights", str(tmp_path / "w"), "--unfinished"]
+    assert CliRunner().invoke(pilot_app, given).exit_code == 0
+    assert load_file(tmp_path / "w" / "pilot.safetensors").keys() == whole.keys()
+
+
+@pytest.mark.parametrize("option", [[], ["--unfinished"]])
+def test_a_folder_without_a_training_is_refused(tmp_path, option):
+    given = ["install", str(tmp_path), "--weights", str(tmp_path / "w"), *option]
+    result = CliRunner().invoke(pilot_app, given)
+    assert isinstance(result.exception, ConfigError) and f"{tmp_path} holds no" in str(result.exception)
     assert not (tmp_path / "w").exists()
