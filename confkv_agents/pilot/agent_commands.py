@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -162,19 +161,15 @@ def _encoded(files: list[Path]) -> tuple[list[Encoded], dict[str, torch.Tensor]]
     """Conversations as the pilot reads them, and what its eyes make of their pictures."""
     from confkv_agents.engine.loading import load_model
     from confkv_agents.engine.pilot_weights import pilot_model
-    from confkv_agents.pilot.data import pictures_of, read_data
-    from confkv_agents.pilot.encoding import encode
-    from confkv_agents.pilot.looking import look_at, open_picture
+    from confkv_agents.pilot.prepared import prepared
 
     loaded = load_model(str(pilot_model()))
     encoded: list[Encoded] = []
     pictures: dict[str, torch.Tensor] = {}
     for path in files:
-        open_one = functools.lru_cache(4096)(functools.partial(open_picture, pictures_of(path)))
-        found = [encode(made, loaded, open_one) for made in read_data(path)]
-        names = {name for each in found for name, _ in each.pictures}
-        pictures |= look_at(loaded, pictures_of(path), names, _say)
+        found, seen = prepared(path, loaded, _say)
         encoded += found
+        pictures |= seen
     return encoded, pictures
 
 

@@ -1,7 +1,8 @@
 """One training loop for every trained part of the pilot: seeded, logged, and continued where it was stopped.
 
 What is trained is a set of named fp32 parameters. Everything random must come from the step's number, so that a run
-that was stopped and continued gives what one that was not stopped gives.
+that was stopped and continued gives what one that was not stopped gives. Until the rate falls, the number of steps may
+be changed when it is continued.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +189,7 @@ def _resume(
         about = file.metadata() or {}
         there = set(file.keys())
         missing = [name for name in names if f"value.{name}" not in there]
-        if missing or about.get("settings") != json.dumps(asdict(settings)):
+        if missing or not _goes_on(about, settings):
             what = f"lacks {missing[0]}" if missing else f"was made with {about.get('settings')}"
             raise ConfigError(f"{path} {what}; train into another folder, or remove it to start again")
         for name, value in zip(names, values, strict=True):
@@ -198,6 +199,16 @@ def _resume(
                 moment: file.get_tensor(f"{moment}.{name}") for moment in _MOMENTS if f"{moment}.{name}" in there
             }
     return int(about["step"]), list(json.loads(about["curve"]))
+
+
+def _goes_on(about: Mapping[str, str], settings: Settings) -> bool:
+    """Whether a run with these settings would have come to the checkpoint: how long it goes on may be changed."""
+    try:
+        before, step = Settings(**json.loads(about["settings"])), int(about["step"])
+    except (KeyError, ValueError, TypeError):
+        return False
+    onwards = replace(settings, steps=before.steps, decay=before.decay, save_every=before.save_every)
+    return before == onwards and all(before.rate_at(at) == settings.rate_at(at) for at in range(step))
 
 
 def trained(module: nn.Module, prefix: str = "") -> Iterator[tuple[str, nn.Parameter]]:

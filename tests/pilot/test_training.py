@@ -39,7 +39,9 @@ KINDS = ("mug", "coat")
 COLOURS = ("red", "blue", "green")
 
 
-def fit(folder: Path, steps: int, until: int | None = None) -> tuple[nn.Parameter, list[dict[str, float]]]:
+def fit(
+    folder: Path, steps: int, until: int | None = None, decay: float = 1.0
+) -> tuple[nn.Parameter, list[dict[str, float]]]:
     """Learn a vector by noisy targets; stop at a step if asked to."""
     value = nn.Parameter(torch.zeros(3))
 
@@ -49,7 +51,7 @@ def fit(folder: Path, steps: int, until: int | None = None) -> tuple[nn.Paramete
         noise = torch.randn(3, generator=torch.Generator().manual_seed(step))
         return (value - torch.tensor([1.0, -2.0, 3.0]) - 0.1 * noise).square().sum()
 
-    settings = Settings(steps, rate=0.3, warmup=2, save_every=5)
+    settings = Settings(steps, rate=0.3, warmup=2, decay=decay, save_every=5)
     try:
         curve = train(
             {"value": value}, loss_of, settings, folder, lambda: {"first": round(float(value[0].detach()), 6)}
@@ -76,6 +78,16 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path: Path) -> None
     assert curve == expected
     again, _ = fit(tmp_path / "straight", 20)  # finished: nothing is done
     assert torch.equal(again, straight)
+
+
+def test_how_long_it_goes_on_may_be_changed_until_the_rate_falls(tmp_path: Path) -> None:
+    straight, _ = fit(tmp_path / "straight", 20, decay=0.5)
+    fit(tmp_path / "other", 40, until=12, decay=0.5)
+    shortened, _ = fit(tmp_path / "other", 20, decay=0.5)
+    assert torch.equal(straight, shortened)
+    fit(tmp_path / "falling", 20, until=16, decay=0.5)
+    with pytest.raises(ConfigError, match="was made with"):
+        fit(tmp_path / "falling", 40, decay=0.5)
 
 
 def test_a_checkpoint_of_something_else_is_refused(tmp_path: Path) -> None:
