@@ -148,10 +148,22 @@ def train_agent(
             with tempfile.TemporaryDirectory() as meeting:
                 given = (data, plan, folder, f"file://{meeting}/store", say, load)
                 with _environment(_MEMORY):
-                    multiprocessing.spawn(_work, given, nprocs=plan.processes)
+                    working = multiprocessing.spawn(_work, given, nprocs=plan.processes, join=False)
+                _wait_for(working)
         finally:
             multiprocessing.set_sharing_strategy(strategy)
     return folder / ADAPTERS
+
+
+def _wait_for(working: Any) -> None:
+    """Wait for processes to end; they end with this one, however that is ended."""
+    try:
+        while not working.join():
+            pass
+    finally:
+        for process in working.processes:
+            process.kill()
+            process.join()
 
 
 def _work(

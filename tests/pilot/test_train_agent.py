@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import os
+import signal
 from typing import Any
 
 import pytest
@@ -126,6 +129,21 @@ def test_two_processes_learn_what_one_does(tmp_path):
     for what in ("loss", "held_out_loss"):
         losses = [[line[what] for line in curve_of(tmp_path / name)] for name in "12"]
         assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
+def interrupt(_: str) -> None:
+    """What a process that trains does with the first line of the curve: press Ctrl-C."""
+    os.kill(os.getppid(), signal.SIGINT)
+
+
+def test_processes_end_with_the_one_that_started_them(tmp_path):
+    data, plan = (
+        AgentData([episode(0), episode(1)], [], {}),
+        AgentPlan(Settings(10**6, save_every=1), 2, 2, processes=2),
+    )
+    with pytest.raises(KeyboardInterrupt):
+        train_agent(data, plan, tmp_path, interrupt, tiny)
+    assert not multiprocessing.active_children()
 
 
 def test_every_layer_is_compiled_for_any_length_when_asked(tmp_path, monkeypatch):
