@@ -84,6 +84,9 @@ def train(
     seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
     processes: Annotated[int, typer.Option(help="Processes of one thread each that share a step.")] = 1,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 25,
+    full_every: Annotated[
+        int, typer.Option(help="Steps of which one lets gradients flow through pages too; the others cost a third.")
+    ] = 1,
     compiled: Annotated[bool, typer.Option(help="Compile the layers; needs a C++ compiler.")] = False,
 ) -> None:
     """Train the pilot's language model on demonstrations."""
@@ -101,7 +104,7 @@ def train(
     tokens = sum(len(each.ids) for each in learned)
     typer.echo(f"{len(learned)} demonstrations, {tokens:,} tokens; {len(encoded) - len(fitting)} were too long")
     settings = Settings(steps, rate, warmup=20, decay=decay, weight_decay=0.0, save_every=save_every, seed=seed)
-    plan = AgentPlan(settings, batch, rank, start, processes, compiled)
+    plan = AgentPlan(settings, batch, rank, start, processes, full_every, compiled)
     adapters = train_agent(AgentData(learned, kept_back, pictures), plan, out, _say)
     typer.echo(f"adapters in {adapters}")
 

@@ -3,18 +3,69 @@
 The fused backward that torch has for processors does not use their matrix units, and its time grows fastest with the
 length. Here weights are computed again, block by block, from the forward's log of sums. Registered with transformers as
 `NAME`.
+
+With it a sequence can also be read once without gradients (`reading`), and a few of its places computed again with them
+(`answering`), which see what was read as it is.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface, AttentionMaskInterface
 
 NAME = "confkv_causal"
 _BLOCK = 256  # queries: what is computed in vain above the diagonal stays small
 _PADDED = 32  # matrix units take widths in multiples of this
+
+
+@dataclass
+class Read:
+    """Keys and values of one sequence, `[groups, T, D]` each, by layer.
+
+    Attributes:
+        layers: What was read.
+        places: `[n]` ascending; while `answering`, the places that are computed, which replace what was read of them.
+    """
+
+    layers: dict[int, tuple[torch.Tensor, torch.Tensor]] = field(default_factory=dict)
+    places: torch.Tensor | None = None
+
+
+_CURRENT: ContextVar[Read | None] = ContextVar("read", default=None)
+
+
+@contextlib.contextmanager
+def reading() -> Iterator[Read]:
+    """Keep keys and values of the sequence that a model computes within."""
+    read = Read()
+    token = _CURRENT.set(read)
+    try:
+        with torch.no_grad():
+            yield read
+    finally:
+        _CURRENT.reset(token)
+
+
+@contextlib.contextmanager
+def answering(read: Read, places: torch.Tensor) -> Iterator[None]:
+    """Let a model compute these places of a sequence that was read; gradients stay among them.
+
+    Args:
+        read: The sequence.
+        places: `[n]` ascending; the model's input is these places', with them as its positions.
+    """
+    token = _CURRENT.set(Read(read.layers, places))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
 
 
 class _Causal(torch.autograd.Function):
@@ -54,7 +105,6 @@ class _Causal(torch.autograd.Function):
         return of_query.mul_(scale), of_key.to(key.dtype), of_value.to(value.dtype)
 
 
-@torch.compiler.disable  # its loop would be unrolled, for every length anew
 def causal_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """Causal attention of one row, on a processor.
 
@@ -76,11 +126,27 @@ def register() -> None:
     AttentionMaskInterface.register(NAME, lambda *_, **__: None)
 
 
+@torch.compiler.disable  # its loops would be unrolled, for every length anew
 def _attend(
     module: Any, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attention_mask: None, **_: Any
 ) -> tuple[torch.Tensor, None]:
+    read = _CURRENT.get()
+    if read is not None:
+        return _attend_read(read, module.layer_idx, query, key, value), None
     rows = [causal_attention(*each) for each in zip(query, key, value, strict=True)]
     return torch.stack(rows).transpose(1, 2), None
+
+
+def _attend_read(read: Read, layer: int, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+    """Attention of one row, `[1, heads, n, D]` and `[1, groups, n, D]`, whose sequence is kept or was."""
+    if read.places is None:
+        read.layers[layer] = key[0], value[0]
+        return causal_attention(query[0], key[0], value[0])[None].transpose(1, 2)
+    keys, values = (
+        old.index_copy(1, read.places, new[0])[None] for old, new in zip(read.layers[layer], (key, value), strict=True)
+    )
+    seen = read.places[:, None] >= torch.arange(keys.shape[2])
+    return scaled_dot_product_attention(query, keys, values, attn_mask=seen, enable_gqa=True).transpose(1, 2)
 
 
 def _with_column(rows: torch.Tensor, added: torch.Tensor) -> torch.Tensor:

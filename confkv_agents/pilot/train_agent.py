@@ -67,6 +67,8 @@ class AgentPlan:
         rank: Of the low-rank changes.
         start: Adapters to begin with.
         processes: That share each step.
+        full_every: In one of so many steps gradients also flow through what was read: exact, at three times the cost.
+            In the others what was read is taken as it is, and only answers are computed with gradients.
         compiled: Whether layers are compiled, which needs a C++ compiler and two minutes at the start.
     """
 
@@ -75,24 +77,39 @@ class AgentPlan:
     rank: int = 16
     start: Path | None = None
     processes: int = 1
+    full_every: int = 1
     compiled: bool = False
 
+    def __post_init__(self) -> None:
+        if self.full_every < 1:
+            raise ConfigError(f"full_every is {self.full_every}; pass a whole number from 1")
 
-def answer_loss(model: Any, episode: Encoded, pictures: Pictures) -> torch.Tensor:
+
+def answer_loss(model: Any, episode: Encoded, pictures: Pictures, full: bool = True) -> torch.Tensor:
     """Sum of the negative log-likelihood of an episode's learned tokens; logits are computed at those only.
 
     Args:
         model: A causal language model with `model` (the decoder) and `lm_head`.
         episode: One conversation.
         pictures: Embeddings by name, `[tokens, D]` each.
+        full: Let gradients flow through all tokens; if not, through those whose next is learned, to which the others
+            are what they are. That needs `causal.NAME` as the model's attention.
     """
     ids = episode.ids[:-1]
     embedded = model.get_input_embeddings()(ids)
     for name, places in episode.pictures:
         embedded[list(places)] = pictures[name].to(embedded.dtype)
-    hidden = model.model(inputs_embeds=embedded[None], use_cache=False).last_hidden_state[0]
     wanted = episode.learned[1:]
-    logits = model.lm_head(hidden[wanted]).float()
+    if full:
+        hidden = model.model(inputs_embeds=embedded[None], use_cache=False).last_hidden_state[0][wanted]
+    else:
+        places = wanted.nonzero()[:, 0]
+        with causal.reading() as read:
+            model.model(inputs_embeds=embedded[None], use_cache=False)
+        with causal.answering(read, places):
+            given = {"inputs_embeds": embedded[places][None], "position_ids": places[None]}
+            hidden = model.model(**given, use_cache=False).last_hidden_state[0]
+    logits = model.lm_head(hidden).float()
     return cross_entropy(logits, episode.ids[1:][wanted], reduction="sum")
 
 
@@ -173,6 +190,10 @@ def _work(
         torch.set_num_threads(1)
         distributed.init_process_group("gloo", init_method=meeting, rank=number, world_size=plan.processes)
     model = load()
+    if model.device.type != "cpu" and plan.full_every > 1:
+        raise ConfigError(
+            f"full_every {plan.full_every} needs a model on a processor, and this one is on {model.device}"
+        )
     if model.device.type == "cpu":
         causal.register()
         model.config._attn_implementation = causal.NAME
@@ -192,9 +213,10 @@ def _work(
         chosen = [data.episodes[at] for at in batches(len(data.episodes), plan.batch, step, plan.settings.seed)]
         total = sum(int(each.learned.sum()) for each in chosen)
         mean = torch.zeros(())
+        full = step % plan.full_every == 0
         for at in shares([len(each.ids) for each in chosen], plan.processes)[number]:
             # One at a time, so that no more than one episode's activations are held.
-            loss = answer_loss(model, chosen[at], data.pictures) / total
+            loss = answer_loss(model, chosen[at], data.pictures, full) / total
             loss.backward()
             mean = mean + loss.detach()
         if meeting:
@@ -269,6 +291,7 @@ def _tell(folder: Path, data: AgentData, plan: AgentPlan, end: Mapping[str, Any]
         "batch": plan.batch,
         "rank": plan.rank,
         "processes": plan.processes,
+        "full_every": plan.full_every,
         **asdict(plan.settings),
         "start": None if plan.start is None else sha256_of(plan.start),
         "end": end,

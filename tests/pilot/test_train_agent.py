@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
+from transformers import AttentionInterface, AttentionMaskInterface
 from typer.testing import CliRunner
 
 from confkv_agents.engine.eyes import EyesConfig
@@ -20,6 +21,7 @@ from confkv_agents.pilot.causal import NAME, causal_attention, register
 from confkv_agents.pilot.commands import pilot_app
 from confkv_agents.pilot.encoding import Encoded
 from confkv_agents.pilot.export import write_trained
+from confkv_agents.pilot.lora import add_lora, lora_parameters
 from confkv_agents.pilot.train_agent import ABOUT, AgentData, AgentPlan, adapters_of, answer_loss, shares, train_agent
 from confkv_agents.pilot.training import CURVE, Settings
 from tests.pilot.tiny_text import tiny
@@ -82,6 +84,46 @@ def test_a_model_gives_the_same_with_it():
     expected = answer_loss(model, episode(3, 300), {})
     model.config._attn_implementation = NAME
     assert float(answer_loss(model, episode(3, 300), {}).detach()) == pytest.approx(float(expected.detach()), rel=1e-4)
+
+
+def test_answers_alone_learn_what_they_would_with_everything_else_held_still():
+    register()
+    model = tiny()
+    add_lora(model, 2)
+    with torch.no_grad():
+        for value in lora_parameters(model).values():
+            value.normal_(generator=torch.Generator().manual_seed(value.numel()))
+    model.config._attn_implementation = NAME
+    made = episode(3, 300)
+    alone = answer_loss(model, made, {}, full=False)
+    found = torch.autograd.grad(alone, list(lora_parameters(model).values()))
+
+    moving = made.learned[1:]
+
+    def held(_, query, key, value, mask, **__):
+        key, value = (torch.where(moving[:, None], each, each.detach()) for each in (key, value))
+        out = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)
+        return out.transpose(1, 2), None
+
+    AttentionInterface.register("held", held)
+    AttentionMaskInterface.register("held", lambda *_, **__: None)
+    model.config._attn_implementation = "held"
+    whole = answer_loss(model, made, {})
+    expected = torch.autograd.grad(whole, list(lora_parameters(model).values()))
+    assert float(alone.detach()) == pytest.approx(float(whole.detach()), rel=1e-4)
+    for ours, reference in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours, reference, atol=1e-4, rtol=1e-3)
+    assert max(float(each.abs().max()) for each in found) > 0.01
+
+
+def test_steps_between_full_ones_learn_too(tmp_path):
+    episodes = [episode(seed) for seed in range(4)]
+    plan = AgentPlan(Settings(30, 1e-2, 2, save_every=10), batch=2, rank=4, full_every=3)
+    train_agent(AgentData(episodes, [], {}), plan, tmp_path, load=tiny)
+    curve = curve_of(tmp_path)
+    assert curve[-1]["loss"] < 0.9 * curve[0]["loss"]
+    with pytest.raises(ConfigError, match="full_every is 0"):
+        AgentPlan(Settings(1), full_every=0)
 
 
 def test_work_is_dealt_evenly_the_longest_first():
