@@ -103,11 +103,11 @@ def answer_loss(model: Any, episode: Encoded, pictures: Pictures, full: bool = T
     if full:
         hidden = model.model(inputs_embeds=embedded[None], use_cache=False).last_hidden_state[0][wanted]
     else:
-        places = wanted.nonzero()[:, 0]
+        answers = wanted.nonzero()[:, 0]
         with causal.reading() as read:
             model.model(inputs_embeds=embedded[None], use_cache=False)
-        with causal.answering(read, places):
-            given = {"inputs_embeds": embedded[places][None], "position_ids": places[None]}
+        with causal.answering(read, answers):
+            given = {"inputs_embeds": embedded[answers][None], "position_ids": answers[None]}
             hidden = model.model(**given, use_cache=False).last_hidden_state[0]
     logits = model.lm_head(hidden).float()
     return cross_entropy(logits, episode.ids[1:][wanted], reduction="sum")
