@@ -20,6 +20,8 @@ import torch
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface, AttentionMaskInterface
 
+from confkv_agents.errors import ConfigError
+
 NAME = "confkv_causal"
 _BLOCK = 256  # queries: what is computed in vain above the diagonal stays small
 _PADDED = 32  # matrix units take widths in multiples of this
@@ -60,7 +62,12 @@ def answering(read: Read, places: torch.Tensor) -> Iterator[None]:
     Args:
         read: The sequence.
         places: `[n]` ascending; the model's input is these places', with them as its positions.
+
+    Raises:
+        ConfigError: Nothing was kept, since the model that read it has another attention.
     """
+    if not read.layers:
+        raise ConfigError(f"nothing was kept of what was read; the model's attention must be {NAME!r}")
     token = _CURRENT.set(Read(read.layers, places))
     try:
         yield

@@ -116,6 +116,11 @@ def test_answers_alone_learn_what_they_would_with_everything_else_held_still():
     assert max(float(each.abs().max()) for each in found) > 0.01
 
 
+def test_answers_alone_need_the_attention_that_keeps_what_was_read():
+    with pytest.raises(ConfigError, match="nothing was kept"):
+        answer_loss(tiny(), episode(3), {}, full=False)
+
+
 def test_steps_between_full_ones_learn_too(tmp_path):
     episodes = [episode(seed) for seed in range(4)]
     plan = AgentPlan(Settings(30, 1e-2, 2, save_every=10), batch=2, rank=4, full_every=3)
