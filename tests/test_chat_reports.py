@@ -19,18 +19,18 @@ Tests are named file::function, below `tests/`; this module checks that each of 
 14 an answer never ends                       engine/test_loading.py::test_the_token_that_the_template_writes_after_an_answer_ends_a_turn
 15 max_tokens is not honoured                 test_chat_models.py::test_call_options_override_fields_and_unknown_ones_are_refused
 16 a call's temperature has no effect         test_chat_reports.py::test_sampling_options_of_a_call_count
-17 a model id is not enough to construct      test_chat_models.py::test_the_same_folder_is_loaded_once
+17 a model id is not enough to construct      test_chat_options.py::test_the_same_folder_is_loaded_once
 18 astream fails                              test_chat_models.py::test_async_calls_stream_and_batch
 19 concurrent calls are unsafe                engine/test_engine.py::test_requests_that_run_together_equal_each_alone
 20 a tokenizer used from several threads      test_chat_models.py::test_one_astream_and_twelve_ainvokes_finish
 21 no streaming                               test_chat_models.py::test_streaming_and_invoking_give_the_same_text
-22 an error in the thread hangs the stream    engine/test_engine.py::test_an_error_of_the_model_reaches_the_caller_and_costs_only_its_session
-23 closing a stream stops nothing             engine/test_engine.py::test_leaving_while_a_prompt_is_read_stops_within_one_chunk
+22 an error in the thread hangs the stream    engine/test_engine_ends.py::test_an_error_of_the_model_reaches_the_caller_and_costs_only_its_session
+23 closing a stream stops nothing             engine/test_engine_ends.py::test_leaving_while_a_prompt_is_read_stops_within_one_chunk
 24 batches grow memory                        engine/test_engine.py::test_many_sessions_never_exceed_the_memory_bound
-25 results keep caches alive                  engine/test_engine.py::test_an_error_that_is_kept_holds_no_cache
+25 results keep caches alive                  engine/test_engine_ends.py::test_an_error_that_is_kept_holds_no_cache
 26 weights load in twice their size           engine/test_loading.py::test_a_16_bit_checkpoint_stays_16_bit_only_where_the_processor_computes_it
 27 device, device_map and .to() quarrel       - there is one argument, device_map, and nothing is moved; CI has no accelerator
-28 a vision model loads as another class      test_chat_models.py::test_a_folder_with_a_vision_model_takes_pictures
+28 a vision model loads as another class      test_chat_options.py::test_a_folder_with_a_vision_model_takes_pictures
 29 list content breaks the template           test_chat_models.py::test_pictures_per_turn_are_read_once
 30 a picture is dropped silently              test_messages.py::test_blocks_of_a_user_that_are_unknown_are_refused
 31 text contains the picture's placeholder    engine/test_encoding.py::test_page_text_cannot_forge_a_picture
