@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface, AttentionMaskInterface
 
 from confkv_agents.errors import ConfigError
@@ -112,6 +111,48 @@ class _Causal(torch.autograd.Function):
         return of_query.mul_(scale), of_key.to(key.dtype), of_value.to(value.dtype)
 
 
+class _Answering(torch.autograd.Function):
+    """Causal attention of some places, whose keys and values replace those that were read of them.
+
+    Queries, keys and values of the places are `[heads, n, D]` and `[groups, n, D]`, what was read is `[groups, T, D]`.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        query: torch.Tensor,
+        key: torch.Tensor,
+        value: torch.Tensor,
+        read_keys: torch.Tensor,
+        read_values: torch.Tensor,
+        places: torch.Tensor,
+    ) -> torch.Tensor:
+        keys, values = read_keys.index_copy(1, places, key), read_values.index_copy(1, places, value)
+        later = places[:, None] < torch.arange(keys.shape[1])
+        hidden = torch.zeros(later.shape, dtype=query.dtype).masked_fill_(later, -torch.inf)
+        times = query.shape[0] // key.shape[0]
+        given = (query[None], keys.repeat_interleave(times, 0)[None], values.repeat_interleave(times, 0)[None])
+        out, sums = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*given, 0.0, False, attn_mask=hidden)
+        ctx.save_for_backward(query, keys, values, out[0], sums.view(query.shape[:2]), places, later)
+        return torch.as_tensor(out[0])
+
+    @staticmethod
+    def backward(ctx: Any, grad: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        query, keys, values, out, sums, places, later = ctx.saved_tensors
+        heads, count, width = query.shape
+        groups, length = keys.shape[:2]
+        scale = width**-0.5
+        asked = _with_column(query * scale, -sums.float()).reshape(groups, -1, _columns(width))
+        wanted = _with_column(grad, -(grad.float() * out.float()).sum(-1)).reshape(asked.shape)
+        weights = torch.bmm(asked, _with_ones(keys).transpose(1, 2)).exp_()
+        weights.view(heads, count, length).masked_fill_(later, 0)
+        change = torch.bmm(wanted, _with_ones(values).transpose(1, 2)).mul_(weights)
+        of_query = torch.bmm(change, keys).view(query.shape).mul_(scale)
+        of_key = torch.bmm(change[..., places].transpose(1, 2), asked[..., :width])
+        of_value = torch.bmm(weights[..., places].transpose(1, 2), wanted[..., :width])
+        return of_query, of_key, of_value, None, None, None
+
+
 def causal_attention(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
     """Causal attention of one row, on a processor.
 
@@ -149,11 +190,10 @@ def _attend_read(read: Read, layer: int, query: torch.Tensor, key: torch.Tensor,
     if read.places is None:
         read.layers[layer] = key[0], value[0]
         return causal_attention(query[0], key[0], value[0])[None].transpose(1, 2)
-    keys, values = (
-        old.index_copy(1, read.places, new[0])[None] for old, new in zip(read.layers[layer], (key, value), strict=True)
+    keys, values = read.layers[layer]
+    return torch.as_tensor(_Answering.apply(query[0], key[0], value[0], keys, values, read.places))[None].transpose(
+        1, 2
     )
-    seen = read.places[:, None] >= torch.arange(keys.shape[2])
-    return scaled_dot_product_attention(query, keys, values, attn_mask=seen, enable_gqa=True).transpose(1, 2)
 
 
 def _with_column(rows: torch.Tensor, added: torch.Tensor) -> torch.Tensor:
@@ -166,6 +206,11 @@ def _with_column(rows: torch.Tensor, added: torch.Tensor) -> torch.Tensor:
 def _with_ones(rows: torch.Tensor) -> torch.Tensor:
     """Rows `[G, T, D]` followed by two ones, which `_with_column` is multiplied with."""
     return _padded(torch.cat([rows, rows.new_ones(*rows.shape[:2], 2)], -1))
+
+
+def _columns(width: int) -> int:
+    """Of rows that `_with_column` made of rows of a width."""
+    return width + 2 + -(width + 2) % _PADDED
 
 
 def _padded(rows: torch.Tensor) -> torch.Tensor:
