@@ -51,20 +51,37 @@ def chat(
     from confkv_agents.engine.loading import load_model
     from confkv_agents.engine.weights import embedded_model
     from confkv_agents.pilot.chat import chats, questions
-    from confkv_agents.pilot.data import drop_cut_line, read_data
+    from confkv_agents.pilot.data import appending, read_data
 
-    out.parent.mkdir(parents=True, exist_ok=True)
-    drop_cut_line(out)
     have = {each.task: each.success for each in read_data(out, successes_only=False)}
     left = [each for each in questions(count, seed) if f"chat:{each}" not in have]
-    with out.open("a", encoding="utf-8") as file:
+    with appending(out) as keep:
         for made in chats(load_model(str(embedded_model())), left) if left else ():
-            file.write(made.to_line() + "\n")
-            file.flush()
+            keep(made)
             have[made.task] = made.success
             typer.echo(printable(f"{len(have)}  {made.messages[0]['content'][0]['text']}"))
     good = sum(have.values())
     typer.echo(f"{good} conversations in {out}; {len(have) - good} answers did not end")
+
+
+def describe(
+    out: Annotated[Path, typer.Option(help="File of JSON lines; continued if it exists.")],
+    count: Annotated[int, typer.Option(help="Conversations, of six to ten pictures each.", min=1)] = 200,
+    seed: Annotated[int, typer.Option(help="Of everything random.")] = 0,
+) -> None:
+    """Write conversations about drawn pictures, so that the text model learns to read what the eyes see."""
+    from confkv_agents.pilot.data import appending, read_data
+    from confkv_agents.pilot.describing import describe as make
+    from confkv_agents.pilot.describing import name_of
+
+    have = {each.task for each in read_data(out)}
+    left = [number for number in range(count) if name_of(number, seed) not in have]
+    with appending(out) as keep:
+        for done, number in enumerate(left, start=count - len(left) + 1):
+            keep(make(number, seed))
+            if done % 50 == 0 or done == count:
+                typer.echo(f"{done}/{count}")
+    typer.echo(f"{len(have) + len(left)} conversations in {out}")
 
 
 def train(

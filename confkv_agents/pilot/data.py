@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,23 +73,15 @@ def make_data(
     random.Random(options.seed).shuffle(wanted)
     names = sorted({site for template in options.templates for site in template.sites})
     shown = ObservationConfig(**dict(open_agent("pilot").observation) | {"count_tokens": count_tokens})
-    pictures = pictures_of(options.out)
-    pictures.mkdir(parents=True, exist_ok=True)
-    drop_cut_line(options.out)
     with (
-        options.out.open("a", encoding="utf-8") as file,
+        appending(options.out) as keep,
         Browser() as browser,
         SiteSet.start(names) as sites,
         WebEnv(browser, sites, observation=shown, limits=SettleLimits(quiet=_QUIET_S)) as env,
     ):
         left = [(template, seed) for template, seed in wanted if f"{template.name}:{seed}" not in have]
         for made in demonstrations(env, _tasks(left), options.seed, options.slip):
-            for name, png in made.pictures.items():
-                path = pictures / f"{name}.png"
-                if not path.exists():
-                    path.write_bytes(png)
-            file.write(made.to_line() + "\n")
-            file.flush()
+            keep(made)
             have[made.task] = made.success
             told(made, len(have), len(wanted))
     return sum(have.values()), len(have) - sum(have.values())
@@ -123,11 +116,29 @@ def read_data(path: Path, successes_only: bool = True) -> list[Demonstration]:
     return found
 
 
-def drop_cut_line(path: Path) -> None:
-    """Take away what follows the last whole line, so that the next one does not stick to it."""
+@contextlib.contextmanager
+def appending(path: Path) -> Iterator[Callable[[Demonstration], None]]:
+    """Continue a file of demonstrations, whose last line may have been cut off.
+
+    Yields:
+        Adds one, whole: its pictures first, each once, in `pictures_of(path)`.
+    """
+    pictures = pictures_of(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         data = path.read_bytes()
-        path.write_bytes(data[: data.rfind(b"\n") + 1])
+        path.write_bytes(data[: data.rfind(b"\n") + 1])  # or the next line would stick to what was cut off
+    with path.open("a", encoding="utf-8") as file:
+
+        def keep(made: Demonstration) -> None:
+            for name, png in made.pictures.items():
+                pictures.mkdir(exist_ok=True)
+                if not (pictures / f"{name}.png").exists():
+                    (pictures / f"{name}.png").write_bytes(png)
+            file.write(made.to_line() + "\n")
+            file.flush()
+
+        yield keep
 
 
 def _tasks(wanted: Iterable[tuple[Template, int]]) -> Iterable[Task]:
