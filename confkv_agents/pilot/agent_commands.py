@@ -24,7 +24,10 @@ def data(
     template: Annotated[
         list[str] | None, typer.Option(help="Name or pattern; may be repeated. All by default.")
     ] = None,
-    slip: Annotated[float, typer.Option(help="Share of episodes with a wrong link and the way back.")] = 0.2,
+    without: Annotated[
+        list[str] | None, typer.Option(help="Name or pattern of templates to leave out; may be repeated.")
+    ] = None,
+    slip: Annotated[float, typer.Option(help="Share of episodes with a wrong link and the way back.")] = 0.1,
     visual: Annotated[bool, typer.Option(help="Also templates whose pictures must be looked at.")] = False,
 ) -> None:
     """Play the scripted solutions of many tasks as conversations to learn from."""
@@ -33,7 +36,8 @@ def data(
     from confkv_agents.web.tasks import find_templates, load_template
 
     names = [name for pattern in template or ["*"] for name in find_templates(pattern)]
-    chosen = [load_template(name) for name in dict.fromkeys(names)]
+    left_out = {name for pattern in without or [] for name in find_templates(pattern)}
+    chosen = [load_template(name) for name in dict.fromkeys(names) if name not in left_out]
     if not visual:
         chosen = [each for each in chosen if each.visual == "easy"]
     options = DataOptions(chosen, parse_seeds(seeds), out, slip)

@@ -41,7 +41,7 @@ class DataOptions:
     templates: Sequence[Template]
     seeds: Sequence[int]
     out: Path
-    slip: float = 0.2
+    slip: float = 0.1
     seed: int = 0
 
     def __post_init__(self) -> None:

@@ -67,7 +67,7 @@ class _Prompted:
         return AIMessage(self.next)
 
 
-def demonstrate(env: WebEnv, task: Task, rng: random.Random, slip: float = 0.2) -> Demonstration:
+def demonstrate(env: WebEnv, task: Task, rng: random.Random, slip: float = 0.1) -> Demonstration:
     """Play a task's script as a conversation.
 
     Args:
@@ -123,7 +123,7 @@ def demonstrate(env: WebEnv, task: Task, rng: random.Random, slip: float = 0.2) 
     return made
 
 
-def demonstrations(env: WebEnv, tasks: Iterable[Task], seed: int, slip: float = 0.2) -> Iterator[Demonstration]:
+def demonstrations(env: WebEnv, tasks: Iterable[Task], seed: int, slip: float = 0.1) -> Iterator[Demonstration]:
     """Play many tasks; what does not end in success is told by `success`, what does not fit is left out.
 
     Raises:
