@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from confkv_agents.web.text import quote
 
-from .react import Pictures, ReactAgent, picture_block, text_block
+from .react import Pictures, ReactAgent, chosen_pictures, picture_block, text_block
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -58,15 +58,13 @@ def create_agent(model: BaseChatModel, *, pictures: Pictures = "auto", constrain
         constrained: Hold answers to `GRAMMAR`; None does so where the model is ours and llguidance is installed.
 
     Raises:
-        ConfigError: Pictures are asked for and the model takes none.
+        ConfigError: There is no such choice of pictures, or some are asked for and the model takes none.
     """
-    sees = (getattr(model, "profile", None) or {}).get("image_inputs")
-    if pictures == "auto":
-        pictures = "page" if sees else "none"
+    pictures, sees = chosen_pictures(model, pictures, "page")
     if constrained is None:
         constrained = hasattr(model, "kv") and importlib.util.find_spec("llguidance") is not None
     bound: Any = model.bind(grammar=GRAMMAR) if constrained else model
-    return PilotAgent(bound, pictures=pictures, sees=bool(sees), repairs=0, system=SYSTEM)
+    return PilotAgent(bound, pictures=pictures, sees=sees, repairs=0, system=SYSTEM)
 
 
 class PilotAgent(ReactAgent):

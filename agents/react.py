@@ -70,14 +70,29 @@ def create_agent(
     Raises:
         ConfigError: Pictures are asked for and the model takes none.
     """
-    if pictures not in get_args(Pictures):
-        raise ConfigError(f"pictures is {pictures!r}; choose one of {', '.join(get_args(Pictures))}")
+    pictures, sees = chosen_pictures(model, pictures, "marked")
+    return ReactAgent(model, pictures=pictures, sees=sees, repairs=repairs, system=system)
+
+
+def chosen_pictures(model: BaseChatModel, asked: Pictures, best: Pictures) -> tuple[Pictures, bool]:
+    """Return what a model is shown, and whether it takes pictures.
+
+    Args:
+        model: Any LangChain chat model.
+        asked: What the caller wants; `auto` is `best` for models whose profile says that they take pictures.
+        best: As told.
+
+    Raises:
+        ConfigError: There is no such choice, or pictures are asked for and the model takes none.
+    """
+    if asked not in get_args(Pictures):
+        raise ConfigError(f"pictures is {asked!r}; choose one of {', '.join(get_args(Pictures))}")
     sees = (getattr(model, "profile", None) or {}).get("image_inputs")
-    if pictures == "auto":
-        pictures = "marked" if sees else "none"
-    elif pictures != "none" and sees is False:
-        raise ConfigError(f"pictures is {pictures!r}, but the model takes text only; pass pictures='none'")
-    return ReactAgent(model, pictures=pictures, sees=bool(sees) or pictures != "none", repairs=repairs, system=system)
+    if asked == "auto":
+        return (best if sees else "none"), bool(sees)
+    if asked != "none" and sees is False:
+        raise ConfigError(f"pictures is {asked!r}, but the model takes text only; pass pictures='none'")
+    return asked, bool(sees) or asked != "none"
 
 
 class ReactAgent:

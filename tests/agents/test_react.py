@@ -179,11 +179,14 @@ def test_blank_pictures_are_white_and_of_the_same_size():
             assert image.size == before.size
 
 
-def test_pictures_for_a_model_that_takes_none_are_refused():
+@pytest.mark.parametrize("name", ["react", "pilot"])
+def test_pictures_that_there_are_not_or_that_the_model_does_not_take_are_refused(name: str):
+    blind = ScriptedModel(replies=[], sees=False)
     with pytest.raises(ConfigError, match="takes text only"):
-        begin(pictures="marked")
-    with pytest.raises(ConfigError, match="choose one of"):
-        begin(pictures="everything")
+        load_agent(name, model=blind, pictures="page")
+    for model in (blind, ScriptedModel(replies=[], sees=True)):
+        with pytest.raises(ConfigError, match="choose one of"):
+            load_agent(name, model=model, pictures="everything")
 
 
 def test_a_model_that_does_not_say_whether_it_sees_is_shown_what_is_asked_for():
