@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO_TASK ?= shop/read_sku
-DEMO_STEPS ?= 4
+DEMO_STEPS ?= 12
 
 # Threads of torch that wait must sleep: spinning, they slow each other tenfold on a busy machine.
 export OMP_WAIT_POLICY ?= PASSIVE
@@ -11,7 +11,7 @@ export OMP_WAIT_POLICY ?= PASSIVE
 .PHONY: help demo test test-ray example lint wheel-check setup clean
 
 help:
-	@echo "make demo         set up and run one episode with the embedded model, headless"
+	@echo "make demo         set up and run one episode with the pilot, headless"
 	@echo "make test         set up and run all tests"
 	@echo "make test-ray     set up with Ray too and run the tests of batches on a Ray cluster"
 	@echo "make example      make docs/example and its pictures anew; ARGS='--agent pilot --model pilot'"
@@ -21,7 +21,7 @@ help:
 	@echo "make clean        remove .venv and what was built (fetched weights stay in the cache folder)"
 
 demo:
-	@$(PYTHON) scripts/setup.py
+	@$(PYTHON) scripts/setup.py --extra guidance
 	$(BIN)/confkv-agent run --task $(DEMO_TASK) --max-steps $(DEMO_STEPS)
 
 test:

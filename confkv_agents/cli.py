@@ -95,8 +95,8 @@ def _common(
 @app.command()
 def run(
     task: Annotated[str, typer.Option(help="Task: a file, or a name such as shop/cheapest_lamp.")],
-    agent: Annotated[str, typer.Option(help="Agent: a name such as react or oracle, or a file.")] = "react",
-    model: Annotated[str, typer.Option(help="Model: embedded, pilot, a local folder, or a hub id.")] = "embedded",
+    agent: Annotated[str | None, typer.Option(help=task_commands.AGENT_HELP)] = None,
+    model: Annotated[str, typer.Option(help="Model: pilot, embedded, a local folder, or a hub id.")] = "pilot",
     device_map: Annotated[str | None, typer.Option(help=task_commands.DEVICE_MAP_HELP)] = None,
     offload_folder: Annotated[str | None, typer.Option(help=task_commands.OFFLOAD_HELP)] = None,
     policy: Annotated[str, typer.Option(help="Cache policy: confkv, full, window, h2o.")] = "confkv",
@@ -139,7 +139,7 @@ def run(
 
     options = RunOptions(
         task=task,
-        agent=agent,
+        agent=agent or "",
         model=model,
         device_map=device_map,
         offload_folder=offload_folder,

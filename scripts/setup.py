@@ -26,7 +26,7 @@ VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "confkv-setup.json"
 OLDEST = (3, 11)
-INCLUDES = {"dev": {"test"}}  # extras of pyproject.toml that name others
+INCLUDES = {"dev": {"test", "guidance"}, "test": {"guidance"}}  # extras of pyproject.toml that name others
 
 FIND_BROWSER = """
 import sys
@@ -43,10 +43,10 @@ print(options.get("executable_path") or options.get("channel") or "Playwright's 
 """
 FETCH_WEIGHTS = """
 import sys
-from confkv_agents.engine.weights import fetch_embedded
+from confkv_agents.engine.pilot_weights import fetch_pilot
 from confkv_agents.errors import ConfKVError
 try:
-    fetch_embedded(lambda text: print("setup:", text, flush=True))
+    fetch_pilot(lambda text: print("setup:", text, flush=True))
 except ConfKVError as error:
     sys.exit("setup: " + str(error))
 """
@@ -227,7 +227,7 @@ def main() -> None:
     if not options.no_browser:
         make_sure_of_browser(lean=bool({"test", "dev"} & set(options.extra)))
     if not options.no_weights and not run(PYTHON, "-c", FETCH_WEIGHTS, TQDM_DISABLE="1"):
-        give_up("the embedded model's weights are not ready; the reason stands above")
+        give_up("the weights of the embedded models are not ready; the reason stands above")
     if not options.no_weights and {"test", "dev"} & set(options.extra) and not run(PYTHON, "-c", FETCH_BENCHMARKS):
         give_up("the benchmarks' pages are not ready; the reason stands above")
 

@@ -110,7 +110,7 @@ def test_broken_json_is_named_with_line_and_column(capfd: pytest.CaptureFixture[
         (["--task", "shop/read_sku", "--agent", "a/" * 4000], ["path 'a/a", "File name too long"]),
         (["--task", "shop/read_sku", "--model", "a" * 5000], ["path 'aaa", "File name too long"]),
         (["--task", "shop/read_sku", "--model", "~no-such-user/x"], ["'~no-such-user/x'", "home directory"]),
-        (["--task", "shop/read_sku", "--model", " "], ["model", "empty", "embedded"]),
+        (["--task", "shop/read_sku", "--model", " "], ["model", "empty", "pilot"]),
         (["--task", "shop/read_sku", "--agent", "oracle", "--trace"], ["--trace", "oracle", "no model"]),
         ([], ["--task"]),
         (["--tusk", "x"], ["--tusk"]),

@@ -164,7 +164,10 @@ def test_a_killed_run_leaves_valid_records_that_can_be_reported(tmp_path: Path, 
 def test_the_embedded_model_plays_with_its_costs_recorded_and_its_weakness_said(tmp_path: Path):
     arguments = ["--max-steps", "2", "--max-tokens", "12", "--page-tokens", "300", "--out", str(tmp_path), "--trace"]
     done = subprocess.run(
-        [*COMMAND, "run", "--task", "shop/read_sku", *arguments], capture_output=True, text=True, check=False
+        [*COMMAND, "run", "--task", "shop/read_sku", "--model", "embedded", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -186,3 +189,21 @@ def test_the_embedded_model_plays_with_its_costs_recorded_and_its_weakness_said(
     assert read == result["tokens_read"]
     assert 'href="cache-trace.jsonl"' in (episode / "report.html").read_text()
     assert "rarely succeeds" in (episode / "report.html").read_text()
+
+
+@pytest.mark.browser
+@pytest.mark.model
+def test_without_a_model_or_an_agent_named_the_pilot_plays(tmp_path: Path):
+    done = subprocess.run(
+        [*COMMAND, "run", "--task", "shop/read_sku", "--max-steps", "2", "--out", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (done.stderr, "rarely" in done.stdout) == ("", False)
+    (episode,) = [path.parent for path in tmp_path.glob("*/*/episode.json")]
+    configuration = read_json(episode.parent / "run.json")["configuration"]
+    assert (configuration["agent"], configuration["model"], configuration["policy"]) == ("pilot", "pilot", "confkv")
+    for step in read_json_lines(episode / "steps.jsonl"):
+        assert step["parsed"] and step["error"] is None, step["raw"]

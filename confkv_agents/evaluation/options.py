@@ -11,7 +11,7 @@ from confkv_agents.engine.placement import check_device_map, parse_device_map
 from confkv_agents.errors import ConfigError
 from confkv_agents.paths import user_path
 
-EMBEDDED = "embedded"
+EMBEDDED, PILOT = "embedded", "pilot"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +19,8 @@ class PlayOptions:
     """How episodes are played.
 
     Attributes:
-        agent: Name or path of an agent file.
-        model: `embedded`, a local path, or a hub id; not used by agents that need no model.
+        agent: Name or path of an agent file; empty is `pilot` for the pilot and `react` for any other model.
+        model: `pilot`, `embedded`, a local path, or a hub id; not used by agents that need no model.
         budget: Slots a layer may hold.
         max_steps: Steps per episode; None takes the task's own figure.
         headed: Show the browser's window.
@@ -43,8 +43,8 @@ class PlayOptions:
         offload_folder: Where weights that the map puts on disk may be written.
     """
 
-    agent: str = "react"
-    model: str = EMBEDDED
+    agent: str = ""
+    model: str = PILOT
     budget: int = 512
     max_steps: int | None = None
     headed: bool = False
@@ -65,13 +65,14 @@ class PlayOptions:
     offload_folder: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse numbers that cannot be meant."""
+        """Refuse what cannot be meant, and name the agent that is left to the model."""
+        object.__setattr__(self, "agent", self.agent or ("pilot" if self.model == PILOT else "react"))
         for name in ("budget", "max_steps", "max_tokens", "page_tokens", "timeout"):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ConfigError(f"{name} is {value:g}; pass a number above 0")
         if not self.model.strip():
-            raise ConfigError("the model's name is empty; give 'embedded', a folder or a hub id")
+            raise ConfigError("the model's name is empty; give 'pilot', a folder or a hub id")
         for name in ("judge", "visual_judge"):
             if getattr(self, name) is not None and not getattr(self, name).strip():
                 raise ConfigError(f"the name of the {name} is empty; leave it out, or give a model")

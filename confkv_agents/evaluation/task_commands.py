@@ -26,6 +26,7 @@ DEVICE_MAP_HELP = (
     '\'{"model.embed_tokens": "cpu", "model.layers": "disk", ...}\'. Default: the first CUDA device, else the CPU.'
 )
 OFFLOAD_HELP = "Folder for weights that --device-map puts on disk."
+AGENT_HELP = "Agent: a name such as react or oracle, or a file. Default: pilot for the pilot, react for other models."
 PAGES_OF_HELP = (
     "For an agent without a model: record pages as this agent and the model would be shown them, for replay."
 )

@@ -9,6 +9,7 @@ import typer
 
 from confkv_agents.errors import ConfigError
 from confkv_agents.evaluation.task_commands import (
+    AGENT_HELP,
     ALLOW_HELP,
     DEVICE_MAP_HELP,
     DIALECT_HELP,
@@ -39,9 +40,9 @@ def evaluate(
     ] = None,
     budget: Annotated[int | None, typer.Option(help="Slots that a layer of the cache may hold. Default: 512.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Seeds with commas; by default each task's own.")] = None,
-    agent: Annotated[str | None, typer.Option(help="Agent: a name or a file. Default: react.")] = None,
+    agent: Annotated[str | None, typer.Option(help=AGENT_HELP)] = None,
     model: Annotated[
-        str | None, typer.Option(help="Model: embedded, a local folder, or a hub id. Default: embedded.")
+        str | None, typer.Option(help="Model: pilot, embedded, a local folder, or a hub id. Default: pilot.")
     ] = None,
     device_map: Annotated[str | None, typer.Option(help=DEVICE_MAP_HELP)] = None,
     offload_folder: Annotated[str | None, typer.Option(help=OFFLOAD_HELP)] = None,

@@ -50,7 +50,7 @@ def test_a_suite_file_holds_options_and_arguments_win(tmp_path: Path) -> None:
     )
     options = merged(read_suite(suite), {"budget": 128, "agent": None})
     assert options.tasks == (str(tmp_path / "own.json"), "shop/past_order")
-    assert (options.seeds, options.policies, options.budget, options.agent) == ((0, 1), "full,confkv", 128, "react")
+    assert (options.seeds, options.policies, options.budget, options.agent) == ((0, 1), "full,confkv", 128, "pilot")
 
 
 def test_the_suite_that_comes_with_the_package_can_be_played_by_the_oracle() -> None:
