@@ -88,6 +88,29 @@ def describe(
     typer.echo(f"{len(have) + len(left)} conversations in {out}")
 
 
+def reword(
+    data: Annotated[Path, typer.Argument(help="File that `pilot data` wrote.")],
+    out: Annotated[Path, typer.Option(help="File of JSON lines; continued if it exists.")],
+    seed: Annotated[int, typer.Option(help="Of the choice of wordings.")] = 0,
+) -> None:
+    """Put the tasks of played episodes in other words: new conversations without playing again."""
+    from confkv_agents.pilot.data import appending, link_pictures, read_data
+    from confkv_agents.pilot.rewording import reworded
+
+    if out.exists() and data.exists() and out.samefile(data):
+        raise ConfigError(f"{out} holds the episodes themselves; name another file")
+    have = {each.task for each in read_data(out)}
+    played = [each for each in read_data(data) if each.task not in have]
+    if not played and not have:
+        raise ConfigError(f"{data} holds no episodes")
+    with appending(out) as keep:
+        for made in filter(None, (reworded(each, seed) for each in played)):
+            link_pictures(made, data, out)
+            keep(made)
+            have.add(made.task)
+    typer.echo(f"{len(have)} conversations in {out}")
+
+
 def train(
     data: Annotated[list[Path], typer.Option(help="Files that `pilot data` wrote; may be repeated.")],
     out: Annotated[

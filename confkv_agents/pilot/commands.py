@@ -17,6 +17,7 @@ pilot_app = typer.Typer(
 pilot_app.command()(agent_commands.data)
 pilot_app.command()(agent_commands.chat)
 pilot_app.command()(agent_commands.describe)
+pilot_app.command()(agent_commands.reword)
 pilot_app.command()(agent_commands.train)
 pilot_app.command()(agent_commands.install)
 pilot_app.command("eval")(agent_commands.evaluate)

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import json
 import random
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +91,19 @@ def make_data(
 def pictures_of(path: Path) -> Path:
     """Return the folder of a file's pictures."""
     return path.with_suffix(".pictures")
+
+
+def link_pictures(made: Demonstration, here: Path, there: Path) -> None:
+    """Give a file of demonstrations the pictures of another file's episode, without a copy where that is possible."""
+    names = {part["picture"] for message in made.messages for part in message["content"] if "picture" in part}
+    for name in names:
+        old, new = (pictures_of(path) / f"{name}.png" for path in (here, there))
+        new.parent.mkdir(parents=True, exist_ok=True)
+        if not new.exists():
+            try:
+                new.hardlink_to(old)
+            except OSError:  # another disk, or none that has links
+                shutil.copyfile(old, new)
 
 
 def read_data(path: Path, successes_only: bool = True) -> list[Demonstration]:

@@ -158,19 +158,31 @@ class Template:
             NothingToAsk: Nothing fitting can be drawn from the seed.
             TaskError: What was drawn is no valid task.
         """
+        draft, rng = self._drawn(seed, world)
+        return self._task(draft, rng.choice(self.spelled(split_of(seed))), seed)
+
+    def intents(self, seed: int, world: World | None = None) -> list[str]:
+        """The task of a seed in every wording of the seed's split.
+
+        Raises:
+            NothingToAsk: Nothing fitting can be drawn from the seed.
+            TaskError: What was drawn is no valid task.
+        """
+        draft, _ = self._drawn(seed, world)
+        return [str(self._task(draft, wording, seed)["intent"]) for wording in self.spelled(split_of(seed))]
+
+    def _drawn(self, seed: int, world: World | None) -> tuple[Draft, random.Random]:
+        """What the seed draws, and the generator as it stands then."""
         world = world or World(seed)
         if world.seed != seed:
             raise TaskError(f"template {self.name!r}: the world has seed {world.seed}, the task {seed}")
-        split = split_of(seed)
         reason = ""
         for attempt in range(_ATTEMPTS):
             rng = random.Random(f"{self.name}:{seed}:{attempt}")
             try:
-                draft = self.draw(Drawing(world, rng, split))
+                return self.draw(Drawing(world, rng, split_of(seed))), rng
             except Unfit as error:
                 reason = str(error)
-                continue
-            return self._task(draft, rng.choice(self.spelled(split)), seed)
         raise NothingToAsk(f"template {self.name!r} finds nothing to ask for in seed {seed}: {reason}")
 
     def _task(self, draft: Draft, wording: str, seed: int) -> dict[str, Any]:
