@@ -46,7 +46,8 @@ TEMPLATE = Template(
         "'{product}' belongs in the (cart|basket). One piece (will do|is enough).",
         "(Pick|Choose) '{product}' from the shop and move one piece of it to the (cart|shopping cart).",
         "One piece of '{product}' is to be (added to|placed in) the (cart|basket), and that is all.",
-        "My old one is gone, so I need a new '{product}'. (Take|Put) one into the cart; (I pay later|do not check out).",
+        "My old one is gone, so I need a new '{product}'. (Take|Put) one into the cart; (I pay later|do not check "
+        "out).",
     ),
     held_out=(
         "(Get me|Order up) one '{product}': it should be waiting in my cart.",

@@ -80,8 +80,8 @@ TEMPLATE = Template(
         "Make sure that of '{first}' and '{second}' only the one that {which} (ends up|is) in (my|the) cart.",
         "Between '{first}' and '{second}' I let the pages decide: (pick|grab) the one that {which} and put it into the "
         "(cart|basket).",
-        "I have money for one of them, '{first}' or '{second}'. Let it be the one that {which}; (add it to|it goes into) "
-        "my (cart|basket).",
+        "I have money for one of them, '{first}' or '{second}'. Let it be the one that {which}; (add it to|it goes "
+        "into) my (cart|basket).",
     ),
     held_out=(
         "Out of '{first}' and '{second}' I would like the one that {which}; have it in my cart, (please|and only it).",
