@@ -70,7 +70,7 @@ TEMPLATE = Template(
         "(Would|Will) you tell me which {fact} '{product}' has (here|in this shop)?",
         "The {fact} of '{product}' is (missing in|not in) my notes. (Find it|Read it off its page) and answer with it.",
         "Nothing is to be bought: (I only ask for|I just want to know) the {fact} of '{product}'.",
-        "Under '{product}' the shop (lists|has) a {fact}. (What is it?|Which one?)",
+        "Under '{product}' the shop (lists|has) its {fact}. (What is it?|Give it to me.)",
         "(Answer|Reply) with the {fact} of '{product}' as (the shop|its page) has it.",
         "(Before|In case) I buy '{product}', I would like to hear its {fact} from you; (do not|please do not) put it "
         "into the cart.",
