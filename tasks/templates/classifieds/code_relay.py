@@ -54,6 +54,30 @@ TEMPLATE = Template(
         "takes the place of R in (my|the) message '{text}'",
         "I answer an ad. Its title is '{ad}', it is (on the page of wanted ads|among the wanted ads) and gives a "
         "reference R. Tell (whoever sells|the seller of) '{listing}': '{text}'",
+        "(First get|Get) the reference R from the wanted ad '{ad}'; (then|after that) drop the seller of '{listing}' a "
+        "line that reads '{text}', with the reference for R.",
+        "By the end, the (owner|seller) of '{listing}' has a message from me: '{text}' R in it (is|stands for) the "
+        "reference from the wanted ad '{ad}'.",
+        "I would like (to send|you to send) a message about '{listing}' to its seller: '{text}' In place of R it "
+        "(quotes|must have) the reference given by the wanted ad '{ad}'.",
+        "Could you (check|see) under Wanted which reference the ad '{ad}' has, and then (message|write to) the seller "
+        "of '{listing}': '{text}'? Replace R by the reference.",
+        "On the Wanted page, '{ad}' (has|comes with) a reference: replace R by it in the message '{text}' and "
+        "(send|post) this to the seller of '{listing}'.",
+        "'{listing}': its seller (needs to hear|has to be told) '{text}', and R (there|in these words) must be the "
+        "reference of the wanted ad '{ad}'.",
+        "A friend (asked|told) me to quote the reference of the wanted ad '{ad}'. So (send|write) '{text}' to the "
+        "seller of '{listing}', with that reference instead of R.",
+        "Use the contact form of '{listing}' to send '{text}', but (replace R by|put in for R) the reference that (you "
+        "find|stands) in the wanted ad '{ad}'.",
+        "What reference does the wanted ad '{ad}' (carry|have)? (Fill it in|Put it in) for R and send the seller of "
+        "'{listing}' the message '{text}'",
+        "Make sure that whoever posted '{listing}' (gets|receives) the message '{text}', R being (replaced by|swapped "
+        "for) the reference in the wanted ad '{ad}'.",
+        "Wanted ad: '{ad}'. Listing: '{listing}'. (Take|Copy) the reference from the ad, and (send|write) the "
+        "listing's seller '{text}' with the reference as R.",
+        "In the message '{text}', R (is a gap|is to be filled in): the wanted ad '{ad}' has the reference that goes "
+        "there. Send the (finished|complete) message to the seller of '{listing}'.",
     ),
     held_out=(
         "There is a code R in the ad '{ad}' on the page of wanted things. Tell the seller of '{listing}' exactly this, "

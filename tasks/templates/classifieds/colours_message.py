@@ -62,6 +62,30 @@ TEMPLATE = Template(
         "and then (ask|write to) the seller of '{goal}': '{text}'",
         "My message for the seller of '{goal}' is '{text}' (Put in|Fill in) two colours first: for A that of '{a}' "
         "in its photos, for B that of '{b}'.",
+        "(Open|Visit) '{a}' and '{b}' to see in the photos what colours they are, A and B. Then (drop|send) the seller "
+        "of '{goal}' a line: '{text}'",
+        "By the end the seller of '{goal}' has my message '{text}', with the colour of '{a}' (in place of|instead of) "
+        "A and the colour of '{b}' (in place of|instead of) B, as their photos show.",
+        "I would like to (message|write to) the seller of '{goal}'. The words are '{text}', but A must be the colour "
+        "of '{a}' and B the colour of '{b}', (as pictured|as their photos have it).",
+        "Could you (find out|check) from the photos what colour '{a}' is and what colour '{b}' is, and then "
+        "(tell|write to) the seller of '{goal}': '{text}'? The first is A, the second B.",
+        "Two colours are missing in my message '{text}': A is what (you see|the photos show) for '{a}', B for '{b}'. "
+        "Fill them in and (send|pass) it to the seller of '{goal}'.",
+        "'{goal}' is offered by someone who should (read|receive) '{text}'. Replace A with the colour of '{a}' and B "
+        "with the colour of '{b}'; (only|just) their photos give them away.",
+        "The (pictures|photos) of '{a}' give colour A and those of '{b}' give colour B. Use the contact form of "
+        "'{goal}' to (send|write): '{text}'",
+        "A friend (is interested in|asked about) '{goal}', so write '{text}' to its seller. A: the colour that '{a}' "
+        "has in its photos. B: the (colour|one) that '{b}' has.",
+        "Before you contact the seller of '{goal}', look at the photos of '{a}' and '{b}': their colours (go|belong) "
+        "where A and B are in '{text}', (in this order|the first for A, the second for B).",
+        "What colour is '{a}', and what colour is '{b}'? (Once you know|When you have seen) both, send the seller of "
+        "'{goal}' the message '{text}' with the first colour as A and the other (as|for) B.",
+        "Make sure that whoever posted '{goal}' (gets|receives) this from me: '{text}' There, A means the colour of "
+        "'{a}' and B the colour of '{b}', which only their (photos|pictures) show.",
+        "Colour A: see the photos of '{a}'. Colour B: see the photos of '{b}'. With both (filled in|put in), the "
+        "message '{text}' (goes|should go) to the seller of '{goal}'.",
     ),
     held_out=(
         "I have '{a}' and '{b}' in mind, whose colours the photos show. Put these for A and B into my message to the "

@@ -47,6 +47,27 @@ TEMPLATE = Template(
         "New price for my listing '{listing}': ${price}. (Title and text stay.|Nothing else is new.)",
         "Would you (update|correct) the price of '{listing}' among my listings? It (should be|is) ${price}, with the "
         "same text.",
+        "(Bring|Move) the price of '{listing}', which I am selling, to ${price}, and (keep|leave) its title and text.",
+        "By the end, '{listing}' from my listings (costs|stands at) ${price} and (is otherwise unchanged|has the same "
+        "text as before).",
+        "I would like to (ask|charge) ${price} for '{listing}', a listing of mine. (Edit|Replace) its price and "
+        "nothing besides.",
+        "Could you (open|go to) my listings and give '{listing}' the price ${price}? (Everything else stays.|Leave the "
+        "rest.)",
+        "I have (thought again|changed my mind) about '{listing}', which I sell: set its price to ${price}, without "
+        "rewriting the (description|title or the text).",
+        "${price} is (the right|the new) price for '{listing}', which I posted. Save it in the listing and "
+        "(alter|edit) nothing more.",
+        "In my listings, '{listing}' has the wrong price: (correct|change) it to ${price}, (without other changes|and "
+        "change nothing more).",
+        "A friend (told|advised) me to ask ${price} for my '{listing}'. Put that in as the listing's price and (keep "
+        "everything else|leave the other fields alone).",
+        "Use the edit page of my ad '{listing}' to (replace the price by|change the price to) ${price}; the title and "
+        "the description (remain|stay) the same.",
+        "The amount asked for my '{listing}' (should|has to) become ${price}. (Amend|Modify) that figure alone.",
+        "Make sure that my ad '{listing}' (shows|has) the price ${price}, with no change to (its description|anything "
+        "else).",
+        "Price of my '{listing}': make that ${price}, please. Do not (edit|rewrite) (the rest|the words).",
     ),
     held_out=(
         "The price field of my '{listing}' is out of date: it is ${price} now. Touch no other field.",

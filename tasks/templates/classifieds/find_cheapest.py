@@ -49,6 +49,30 @@ TEMPLATE = Template(
         "seller's email address.",
         "Compare the prices of every '{kind}' in '{region}'. The (lowest|smallest) one counts: what email address "
         "does (its|that) seller have?",
+        "(Sort|Order) the listings for '{kind}' in '{region}' by price. What email address has the seller of the "
+        "(cheapest|lowest-priced) one?",
+        "I would like to (buy|get) a '{kind}' in '{region}' as cheaply as I can. (Look up|Find) the email address of "
+        "the seller with the lowest price.",
+        "In '{region}', who (wants|charges) the smallest sum for a '{kind}'? Reply with that seller's (email "
+        "address|email).",
+        "The cheapest '{kind}' offered in '{region}' has its seller's email address (on its page|in the listing). "
+        "(What is it?|Which one is it?)",
+        "A friend (needs|is after) a cheap '{kind}' in '{region}'. Find her the email address of the person who "
+        "(sells|offers) one at the lowest price.",
+        "(Please check|Check) what each '{kind}' costs in '{region}' and answer with the email address (given|shown) "
+        "in the listing with the lowest price.",
+        "Email address (wanted|needed): the one of whoever lists a '{kind}' in '{region}' (at the lowest price|most "
+        "cheaply).",
+        "There is (more than one offer|not just one offer) of a '{kind}' in '{region}'. Pick the one with the smallest "
+        "price and (copy|write down) the email address of its seller.",
+        "(Set|Choose) '{region}' as the place, (search|look) for '{kind}' and open the listing with the lowest price. "
+        "What email address is on its page?",
+        "I (mean to|will) email the seller of the least expensive '{kind}' in '{region}'. (Which address do I "
+        "use?|What is the address?)",
+        "Could you (see|check) which '{kind}' in '{region}' is the cheapest and (let me have|give me) its seller's "
+        "email address?",
+        "Of each '{kind}' on sale in '{region}', one costs less than the others: (name|state) the email address of the "
+        "person (behind|selling) that one.",
     ),
     held_out=(
         "Money is short: which seller in '{region}' asks least for a '{kind}'? Their email address is enough.",

@@ -42,6 +42,20 @@ TEMPLATE = Template(
         "I want to come back to '{listing}' later. (Save it|Save the listing) for me(| now).",
         "'{listing}' looks (good|right) to me. Would you save (it|that listing)?",
         "Search for '{listing}', open it and (press|click) the button that saves it.",
+        "(Bookmark|Put) '{listing}' among my saved listings(|, please).",
+        "By the end, '{listing}' is (one of my saved listings|in my list of saved listings)(| too).",
+        "I would like to (have|see) '{listing}' in my saved listings(|; save it for me).",
+        "Could you (save|keep) the ad '{listing}' for me(|, please)?",
+        "A friend (told me about|showed me) '{listing}'. (Save the listing|Keep it among the saved ones) before I "
+        "forget it.",
+        "My saved listings (lack|do not have) '{listing}': (add it|put it there).",
+        "Make sure that the (offer|ad) '{listing}' (ends up|is) among the listings I have saved.",
+        "Go to the (ad|offer) '{listing}' and (save|bookmark) it in my account.",
+        "'{listing}' (interests|tempts) me. Please (save|bookmark) that listing.",
+        "I cannot decide on '{listing}' (today|yet). Save the listing for (later|another day).",
+        "Please see to it that '{listing}' is saved in my (account|list of saved listings).",
+        "I am looking for a present, and '{listing}' (might|would) do. (Have the listing saved|Save that offer) for "
+        "me.",
     ),
     held_out=(
         "Somewhere on Kerbside is '{listing}'. Save it so that I find it again.",

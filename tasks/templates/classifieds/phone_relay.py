@@ -56,6 +56,30 @@ TEMPLATE = Template(
         "that the listing '{first}' shows.",
         "Which number does one call about '{first}'? (Note it|Keep it in mind) as N, and write to the seller of "
         "'{second}': '{text}'",
+        "(Get|Note down) the seller's phone number from the page of '{first}'. (Then drop|After that, drop) the seller "
+        "of '{second}' a line: '{text}', with that number for N.",
+        "By the end the seller of '{second}' has (received|got) '{text}' from me, N being the phone number of (the "
+        "person|the one) who sells '{first}'.",
+        "I would like to (tell|write to) the seller of '{second}': '{text}' Put the phone number of the seller of "
+        "'{first}' (in place of|instead of) N.",
+        "Could you (look up|find out) N, the phone number of whoever sells '{first}', and (then send|send) '{text}' to "
+        "the seller of '{second}'?",
+        "In the message '{text}', N (stands for|means) the phone number of the seller of '{first}'. Fill it in and "
+        "send (it|the result) to the seller of '{second}'.",
+        "'{second}' has a seller who (should get|needs) this message: '{text}' For N, use the seller's phone number "
+        "that you are shown (on the page of|in the listing) '{first}'.",
+        "A friend of mine likes '{first}'. N is the phone number of its (seller|owner). (Write|Send) '{text}' to "
+        "the seller of '{second}', with this number for N.",
+        "Use the contact form of '{second}' for the message '{text}', (after|once) you have replaced N by the phone "
+        "number of the (seller|person) behind '{first}'.",
+        "What is the phone number of the seller of '{first}'? (Call it N|Let it be N) and let the seller of '{second}' "
+        "(know|read): '{text}'",
+        "Make sure that whoever posted '{second}' (gets|reads) '{text}', where the phone number given for '{first}' "
+        "(replaces|takes the place of) N.",
+        "Two listings, '{first}' and '{second}': (take|copy) the seller's phone number N from the first and "
+        "(message|write to) the seller of the second: '{text}'",
+        "Before (contacting|you contact) the seller of '{second}', have '{first}' show you its seller's phone number. "
+        "(My|The) message is '{text}' with this number as N.",
     ),
     held_out=(
         "Pass a phone number on: that of '{first}' (N) goes to the seller of '{second}', in the words '{text}'.",

@@ -72,6 +72,23 @@ TEMPLATE = Template(
         "There may be several listings of a '{kind}' {place}. I want the one with {mark} (in|on) its photos among my "
         "saved listings.",
         "Check the photos of every '{kind}' {place}: where you (see|find) {mark}, save the listing.",
+        "(Bookmark|Save) the one '{kind}' {place} that, (going|to judge) by its photos, has {mark}.",
+        "By the end, my saved listings (include|hold) the '{kind}' {place} that has {mark} in (its photos|a photo).",
+        "I would like to (save|bookmark) a '{kind}' {place}: the one whose photos (show|reveal) {mark}.",
+        "Could you (search|look) {place} for a '{kind}' whose pictures show {mark}, and save (its listing|that ad)?",
+        "With {mark} on it, a '{kind}' {place} is (just what I look for|what I am after). (Find|Pick) it by its photos "
+        "and save the listing.",
+        "The photos of one '{kind}' {place} (show|reveal) {mark}. That is the listing (to save|to put among my saved "
+        "ones).",
+        "A friend (lost|sold) a '{kind}' with {mark}. Look at the photos of each one {place} and save the listing that "
+        "(fits|matches).",
+        "(Compare|View) the pictures of each '{kind}' {place}. Only one has {mark}; (bookmark|save) that ad.",
+        "Make sure that the '{kind}' {place} with {mark} in its photos (ends up|is) among my saved (listings|ads).",
+        "Which ad for a '{kind}' {place} (pictures|shows) {mark}? Look at all the photos, then save (it|that ad).",
+        "Saved listings: please add the '{kind}' {place} that (turns out to have|has) {mark} when you (see|open) its "
+        "photos.",
+        "Search {place} for '{kind}', (view|look at) the photos of every result, and save the listing that (shows|has) "
+        "{mark}.",
     ),
     held_out=(
         "A '{kind}' with {mark} is offered {place}, as one sees in the photos: save that listing.",

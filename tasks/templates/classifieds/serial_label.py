@@ -38,6 +38,28 @@ TEMPLATE = Template(
         "Before I buy '{listing}' I want its serial number. It is (on|in) one of the photos; answer with just the "
         "number.",
         "Open '{listing}', go to the photo (with the label|that shows a label) and give me the serial number, alone.",
+        "(Check|View) the photos of '{listing}' for a label and (reply with|write) the serial number on it, just that.",
+        "I would like to (have|know) the serial number of '{listing}', which one of its photos shows. (Answer with "
+        "just the number.|Nothing but the number, please.)",
+        "By the end your answer is the (bare|plain) serial number of '{listing}', (read|taken) from a photo of its "
+        "label.",
+        "Could you (find|look for) the label in the photos of '{listing}' and write out its serial number, (without "
+        "anything else|with no words around it)?",
+        "A friend thinks that '{listing}' is (hers|his). To check, give me the serial number from its photos, (by "
+        "itself|with nothing added).",
+        "'{listing}': (read|take) the serial number off the label in a photo and answer with (nothing more|that only).",
+        "Please (type|write) the serial number that the label of '{listing}' bears in a photo; (no sentence, just the "
+        "number|only the number counts).",
+        "For my (insurance|records), I need the serial number of '{listing}'. A photo (has|shows) it on a label; reply "
+        "with the number and no more.",
+        "What is printed as the serial number on the label that the (ad|offer) '{listing}' shows in a photo? (Only "
+        "that|Just this) number, please.",
+        "In the ad '{listing}', (turn to|open) the picture of a label, (read|find) the serial number and answer with "
+        "exactly that.",
+        "The seller of '{listing}' has (put up|posted) a photo of a label. Its serial number, with nothing around it, "
+        "is (all I ask for|the answer I want).",
+        "The serial number of '{listing}', as its label in the photos (has|gives) it: answer with (that|the number) "
+        "and not a word more.",
     ),
     held_out=(
         "Copy the code from the paper label that was photographed with '{listing}'. Only the code, please.",

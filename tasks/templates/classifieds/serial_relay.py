@@ -53,6 +53,30 @@ TEMPLATE = Template(
         "'{first}' shows.",
         "Go through the photos of '{first}' until you (see|find) the label with its serial number S. Then message "
         "whoever (sells|offers) '{second}': '{text}'",
+        "(Get|Note) the serial number off the label in the photos of '{first}'. (Then|Next,) drop the seller of "
+        "'{second}' a line: '{text}', with it as S.",
+        "By the end the seller of '{second}' has my message '{text}', S being (replaced by|swapped for) the serial "
+        "number that a photo of '{first}' (shows|has).",
+        "I would like to (send|write) '{text}' to the seller of '{second}'. Replace S by the serial number (on|from) "
+        "the label in a photo of '{first}'.",
+        "Could you (read|find) S, the serial number in the photos of '{first}', and (tell|write to) the seller of "
+        "'{second}': '{text}'?",
+        "In my message '{text}', S (stands for|means) the serial number pictured with '{first}'. Fill it in and send "
+        "(it|the result) to the seller of '{second}'.",
+        "'{second}' has a seller who should (get|read) the message '{text}'. For S, (use|take) the serial number of "
+        "'{first}', which is on a label in its photos.",
+        "A friend is (after|curious about) '{first}', whose serial number S only a photo (shows|tells). Write to the "
+        "seller of '{second}', with that number for S: '{text}'",
+        "Use the contact form of '{second}' to send '{text}', (after|once) you have put the serial number from the "
+        "(photos|label in a photo) of '{first}' in place of S.",
+        "What serial number does the label in the photos of '{first}' (show|bear)? Let it be S, and (message|write to) "
+        "the seller of '{second}': '{text}'",
+        "Make sure that whoever posted '{second}' (gets|receives) the words '{text}', where S is (replaced "
+        "by|exchanged for) the serial number seen in a photo of '{first}'.",
+        "Two listings: '{first}' shows a serial number S in (a photo|one of its photos), and the seller of '{second}' "
+        "(has|needs) to be told '{text}', with that number for S.",
+        "Before you (contact|message) the seller of '{second}', view the photos of '{first}' until its label with a "
+        "serial number appears. That number (replaces|goes in for) S in my message '{text}'",
     ),
     held_out=(
         "On a label photographed for '{first}' stands a serial number, here called S. Ask it into the inbox of the "

@@ -45,6 +45,28 @@ TEMPLATE = Template(
         "three numbers.",
         "Please note the phone number of the seller of '{a}', then of '{b}', then of '{c}', and (answer with|send "
         "me) all of them.",
+        "(Get|Find) me the three phone numbers for '{a}', '{b}' and '{c}', one (from|for) each seller.",
+        "By the end I have three phone numbers (in|from) your answer: (those|the ones) of the sellers of '{a}', '{b}' "
+        "and '{c}'.",
+        "I would like to (phone|ring) the sellers of '{a}', '{b}' and '{c}'. (List|Write down) their numbers for me.",
+        "Could you (check|see) what phone number the seller of '{a}' has, and (likewise|also) those of '{b}' and of "
+        "'{c}'? Answer with all three numbers.",
+        "'{a}' first, '{b}' second, '{c}' third: (show|reveal) the seller's phone number on each page and (report|send "
+        "me) the three.",
+        "The sellers of '{a}', '{b}' and '{c}' (have|give) their phone numbers on the listings' pages. (Copy|Put) all "
+        "three into the answer.",
+        "A friend is interested in '{a}', '{b}' and '{c}' and (prefers|likes) to phone. (Find|Look up) the three "
+        "sellers' numbers for her.",
+        "What are the phone numbers (shown|given) in the ads '{a}', '{b}' and '{c}'? I need (all three|every one of "
+        "them).",
+        "Phone numbers (wanted|needed): seller of '{a}', seller of '{b}', seller of '{c}'. Answer with the three, (in "
+        "this order|one after the other).",
+        "Make a note of three phone numbers and (answer|reply) with them: that of whoever offers '{a}', of whoever "
+        "offers '{b}', and of whoever (offers|sells) '{c}'.",
+        "On the page of '{a}' one can show the seller's phone number, and so on the pages of '{b}' and '{c}'. Do "
+        "(so|that) three times and (list|give) the numbers.",
+        "My phone list (lacks|is missing) the people who sell '{a}', '{b}' and '{c}'. Please (tell|send) me their "
+        "phone numbers.",
     ),
     held_out=(
         "Three calls to make today, about '{a}', '{b}' and '{c}'. Which numbers do I dial?",

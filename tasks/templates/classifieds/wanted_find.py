@@ -65,6 +65,30 @@ TEMPLATE = Template(
         "and tell the seller: '{text}' For R write the ad's reference.",
         "What does '{ad}', a wanted ad, ask for, and which code R does it give? The seller whose photos show (just "
         "that|the very thing) should (read|get): '{text}'",
+        "(Go to|Open) the wanted ad '{ad}' and note what it asks for and its reference R. (Then search|Search) the "
+        "listings for it, compare the photos, and send the right seller '{text}'",
+        "By the end the seller of the thing (sought|asked for) in the wanted ad '{ad}' has my message '{text}', with "
+        "the ad's reference (for|in place of) R. The photos show which listing it is.",
+        "I would like to (tell|write to) whoever sells what the wanted ad '{ad}' describes: '{text}' R is the ad's "
+        "reference, and the (photos|pictures) show whether a listing fits.",
+        "Could you (find|track down) the listing that matches the wanted ad '{ad}', going by the photos, and "
+        "(message|write to) its seller: '{text}'? Put the ad's reference for R.",
+        "A friend (is behind|wrote) the wanted ad '{ad}'. Find the listing with just that thing, judging by its "
+        "photos, and (send|write) its seller '{text}', R being the ad's reference.",
+        "The message '{text}' is for the seller of what the wanted ad '{ad}' (looks for|seeks). Pick the listing by "
+        "its photos, and (replace R by|fill in for R) the reference in the ad.",
+        "Is there a listing whose (photos|pictures) show what '{ad}', a wanted ad, asks for? I am sure there is: "
+        "(write|send) its seller '{text}' with the ad's reference for R.",
+        "Look for the very thing that the wanted ad '{ad}' (wants|describes); only the photos of the listings "
+        "(tell|show) which it is. Then send its seller '{text}', with the reference of the ad where R is.",
+        "Wanted ad: '{ad}'. Take its reference R, (search|look) for the thing it describes, and use the contact form "
+        "of the listing with the (matching|right) photo to send '{text}'",
+        "Make sure that the person whose listing (matches|fits) the wanted ad '{ad}' in its photos (gets|receives) the "
+        "message '{text}', and put the reference from the ad in place of R.",
+        "Several listings may (look|seem) right for the wanted ad '{ad}', but only in one do the photos (agree|match). "
+        "Its seller should be sent '{text}', R standing for the ad's reference.",
+        "Before you write anything, read the wanted ad '{ad}': you need its reference R and what it (is after|seeks). "
+        "The seller of the listing whose photo (matches it|agrees with it) is to have the message '{text}'",
     ),
     held_out=(
         "The ad '{ad}' on the page of wanted things can be answered: one photo among the listings fits it. Message the "

@@ -49,6 +49,30 @@ TEMPLATE = Template(
         "it|Give its name) and say for how much.",
         "See what '{product}' costs in the shop (first tab) and what is asked for '{listing}' in the classifieds "
         "(second tab). (Report|Tell me) the lower price and (what it is for|the name that goes with it).",
+        "By the end I (want|would like) to have the name and the price of the cheaper one: '{product}' in the shop "
+        "(first tab) or '{listing}' in the classifieds (second tab).",
+        "The shop is in the first tab and has '{product}'; the classifieds are in the second and have '{listing}'. "
+        "(Which one is|Which is) cheaper, and (at what price|how much is it)?",
+        "My money is (short|tight): find out whether '{product}' (shop, first tab) or '{listing}' (classifieds, "
+        "second tab) costs less, and answer with (its name and price|the name and the price of that one).",
+        "Could you (check|look up) two prices? '{product}' is at the shop, first tab, and '{listing}' in the "
+        "classifieds, second tab. Answer with the lower (one|price) and the name of what it buys.",
+        "A friend says '{listing}' in the second tab, the classifieds, is cheaper than '{product}' in the first tab, "
+        "the shop. Is that (so|right)? (Tell me|Answer with) name and price of the cheaper one.",
+        "Open the shop in the first tab for '{product}' and the classifieds in the second for '{listing}'; then "
+        "(say|tell me) which has the lower price, (by its name|naming it), and how much that is.",
+        "'{product}' (first tab) against '{listing}' (second tab): (name|give me) the one with the lower price and "
+        "(say what it costs|its price).",
+        "Two offers, one in each tab: the shop's '{product}' in the first, '{listing}' in the classifieds in the "
+        "second. (Report|Let me know) the cheaper offer with its name and its (price|cost).",
+        "What is the price of '{product}' in the first tab, and what is that of '{listing}' in the second? I only "
+        "need the (lower|smaller) one, together with the name of the (thing|item).",
+        "I would like to (save money|spend little). '{listing}' is in the classifieds (second tab), '{product}' at "
+        "the shop (first tab): (which one|which of them) is cheaper and what is its price?",
+        "Please put the prices of '{product}' (first tab, shop) and '{listing}' (second tab, classifieds) side by "
+        "side. The answer is the name of the (cheaper|less expensive) one and (what it costs|its price).",
+        "If I take the cheaper of '{product}' from the first tab and '{listing}' from the second, what (do I get|is "
+        "it) and what do I pay? (Name and price, please.|Give name and price.)",
     ),
     held_out=(
         "One of these I will buy, the one that costs less: '{product}' from the first tab or '{listing}' from "

@@ -67,6 +67,30 @@ TEMPLATE = Template(
         "(Find|Look for) it in the shop, second tab, and put one into the cart.",
         "Which product is pictured in the forum post '{post}', and in which colour? (Search|Look through) the shop "
         "(second tab) for it and (add one of that colour to|put one of that colour into) my cart.",
+        "By the end, the cart of the shop (second tab) holds (one piece|just one piece) of what the picture of the "
+        "forum post '{post}' shows, in (that same colour|the colour of the picture).",
+        "Open '{post}' on the forum in the first tab and (look at|study) its picture. Then search the shop in the "
+        "second tab for the same product in the same colour, and add (one|a single one) to the cart.",
+        "The shop in the second tab has several colours of the thing (shown|pictured) in '{post}' on the forum. I "
+        "need one in the colour of the picture: (place|put) it in my cart.",
+        "A friend (posted|put up) '{post}' on the forum, first tab. I would like to have the product in that picture "
+        "too, in the same colour. The shop is in the second tab; add one to (my|the) cart.",
+        "Could you (find|get) me the product from the picture of '{post}' (forum, first tab), in its colour, at the "
+        "shop in the second tab? One in the cart is (enough|all I need).",
+        "Colour and kind as in the picture of '{post}' on the forum: that is the product I need in my cart, (one "
+        "piece|just one), from the shop in the (second|other) tab.",
+        "For my cart at the shop (second tab): one of what '{post}' on the forum (first tab) (shows|pictures). Mind "
+        "the colour; it (must|has to) be that of the picture.",
+        "Go by the picture of the forum post '{post}' (first tab). What you see there is sold in the shop, second "
+        "tab: (put one in that colour into|add one in that colour to) (my|the) cart.",
+        "Which colour does the thing in the picture of '{post}' on the forum have? The shop in the second tab "
+        "(sells|offers) it in that colour, and I want one of those (in|placed in) my cart.",
+        "First see what '{post}' on the forum pictures and in which colour; next find (exactly|precisely) this in the "
+        "shop, second tab; finally (add one to|put one into) my cart.",
+        "(Shopping by picture|A picture to shop by): '{post}' on the forum shows what I want and in what colour. Let "
+        "one such piece from the shop in the second tab be (added to|put into) the cart.",
+        "My cart at the shop (second tab) (lacks|still lacks) one thing, the one in the picture of the forum post "
+        "'{post}' (first tab). Add it in the (same colour|colour shown), one piece.",
     ),
     held_out=(
         "(I saw|I have seen) the picture of '{post}' on the forum and (want|would like) the very same from the shop "

@@ -57,6 +57,33 @@ TEMPLATE = Template(
         "other word, to the member who wrote '{post}' on the forum in the second tab.",
         "Private message for the author of '{post}' on the forum, second tab: the phone number of (the seller "
         "of|whoever offers) '{listing}' from the first tab, and (that is all|nothing more).",
+        "By the end the author of the forum post '{post}' (second tab) has a private message from me with (just|only) "
+        "the phone number of the seller of '{listing}' (classifieds, first tab).",
+        "Open '{listing}' in the classifieds, first tab, and (note|remember) the seller's phone number. Then go to "
+        "'{post}' on the forum, second tab, and send its (author|writer) a private message with that number alone.",
+        "What is the phone number of the seller of '{listing}' (first tab)? (Tell|Send) it privately to the member "
+        "who (wrote|posted) '{post}' on the forum (second tab); write only the number.",
+        "A friend on the forum (second tab), the author of '{post}', (wants to|plans to) call about '{listing}' from "
+        "the classifieds (first tab). Send (them|this friend) a private message with the seller's number and nothing "
+        "more.",
+        "Could you send the phone number of the seller of '{listing}' in the first tab to the author of the forum "
+        "post '{post}' in the second, (as a|by) private message and with no words (around it|added)?",
+        "The seller of '{listing}' (classifieds, first tab) can be phoned. Find the number with the button on the "
+        "(page|listing), and write it, (bare|alone), to the author of '{post}' on the forum (second tab) in a private "
+        "message.",
+        "I (promised|owe) the author of '{post}' (forum, second tab) a phone number: that of the seller of "
+        "'{listing}' (classifieds, first tab). Send it in a private message (and add nothing|without adding anything).",
+        "First tab, classifieds: '{listing}', the seller's phone number. Second tab, forum: '{post}', its author. "
+        "(Send|Message) the one to the other privately, (nothing but the number|the number and no text).",
+        "The forum in the second tab has a post '{post}'. Its author is to (receive|get) a private message from me "
+        "that (is only|consists of) the phone number of whoever sells '{listing}' in the first tab.",
+        "(Copy|Take) the phone number from '{listing}' in the classifieds (first tab) into a private message to the "
+        "author of the forum post '{post}' (second tab), and send (it|the message) with no other text.",
+        "It is about '{listing}' in the first tab: I would like the (writer|author) of the forum post '{post}' in the "
+        "second tab to be sent the seller's phone number in a private message, (by itself|on its own).",
+        "Search the classifieds in the first tab for '{listing}', (show|reveal) the phone number, search the forum in "
+        "the second tab for '{post}', and send its author the number by private message, (nothing else|without a "
+        "greeting).",
     ),
     held_out=(
         "'{listing}' is for sale in the first tab. The member who posted '{post}' on the forum (second tab) should get "

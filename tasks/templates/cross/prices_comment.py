@@ -61,6 +61,41 @@ TEMPLATE = Template(
         "for '{product}', B what the seller of '{listing}' in the second tab (asks|wants), in whole dollars.",
         "First tab: how much is '{product}'? Second tab: how much is '{listing}'? Third tab: (write|leave) the two "
         "as a comment under '{post}', in the form '$A, $B' and without cents.",
+        "By the end my comment '$A, $B' is under the forum post '{post}' (third tab). A is the price of '{product}' "
+        "in the shop (first tab), B (the price|that) of '{listing}' in the classifieds (second tab), (both|each) in "
+        "whole dollars.",
+        "Open '{product}' in the shop (first tab) and '{listing}' in the classifieds (second tab), (note|remember) "
+        "both prices, and write them under '{post}' on the forum (third tab) as a comment '$A, $B', (without cents|in "
+        "whole dollars).",
+        "Could you find out the price of '{product}' (shop, first tab) and the price of '{listing}' (classifieds, "
+        "second tab) and (add|post) them as a comment to '{post}' (forum, third tab)? The form is '$A, $B', (no "
+        "cents|whole dollars).",
+        "Someone at '{post}' on the forum, third tab, (asks|wonders) what '{product}' costs in the first tab and what "
+        "'{listing}' costs in the second. Answer under that post with a comment of just '$A, $B', in that order and "
+        "(without cents|in whole dollars).",
+        "The readers of '{post}' (forum, third tab) should see two prices, '$A, $B' in whole dollars, in a comment of "
+        "mine: first that of '{product}' from the (shop, first tab|first tab), then that of '{listing}' from the "
+        "(classifieds, second tab|second tab).",
+        "(Check|See) the shop in the first tab for '{product}', the classifieds in the second for '{listing}', and "
+        "the forum in the third for '{post}'. Under that post, comment (the two|both) prices in this order, as '$A, "
+        "$B' without cents.",
+        "Comment under the forum post '{post}', third tab: '$A, $B', with no cents. The price of '{product}' in the "
+        "shop, first tab, (is|gives you) A, and the price of '{listing}' in the classifieds, second tab, (is|gives "
+        "you) B.",
+        "For '{post}' on the forum in the third tab I (need|want) a comment with prices. The shop (first tab) has "
+        "'{product}', the classifieds (second tab) have '{listing}': write what they cost as '$A, $B', (cents left "
+        "out|in whole dollars).",
+        "I compare (prices|what things cost) with the people under '{post}' (third tab, forum). Tell them in a "
+        "comment '$A, $B', whole dollars, (for how much|at what price) '{product}' is sold in the first tab and "
+        "'{listing}' in the second.",
+        "'{product}' has a price in the shop, first tab, and '{listing}' has one in the classifieds, second tab. "
+        "(Leave|Post) these two, in this order, as a comment under '{post}' on the forum, third tab, (written|like "
+        "this): '$A, $B', no cents.",
+        "My comment under '{post}' (third tab) is to (read|be) '$A, $B'. Get A, the price of '{product}', from the "
+        "first tab and B, the price of '{listing}', from the second, (both without cents|both as whole dollars), and "
+        "post it.",
+        "How much do '{product}' (shop, first tab) and '{listing}' (classifieds, second tab) cost? (Say so|Say it) in "
+        "one comment under '{post}' on the forum, third tab, as '$A, $B' (and without cents|in whole dollars).",
     ),
     held_out=(
         "Take two prices along to the forum: that of '{product}' (shop, first tab) and that of '{listing}' "

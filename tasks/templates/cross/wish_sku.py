@@ -49,6 +49,30 @@ TEMPLATE = Template(
         "(Write|Leave) a comment that is just the SKU.",
         "Read '{post}' on the forum. The product meant is {what}; the shop in the second tab (has|gives) its SKU. "
         "(Put|Leave) this SKU under the post as a comment, with nothing around it.",
+        "By the end there is a comment of mine under the forum post '{post}' (first tab), and its text is (just|only) "
+        "the SKU that the shop (second tab) (gives|has) for {what}.",
+        "(Go to|Visit) '{post}' on the forum in the first tab to learn {what}. In the second tab, the shop, (look "
+        "up|find) that product's SKU; then come back and comment it bare under '{post}'.",
+        "Could you look up an SKU for the readers of '{post}' on the forum (first tab)? It is the SKU of {what}; the "
+        "shop (second tab) has it. (Post|Leave) it, alone, as a comment under (the|that) post.",
+        "The product that I mean is {what}, see '{post}' on the forum. Its SKU is in the shop, second tab, and "
+        "(should go|belongs) under that post as a comment with no (other|further) words.",
+        "A friend who reads '{post}' on the forum (asked|asks) for the SKU of {what}. Take it from the product's page "
+        "at the shop (second tab) and comment (only this SKU|the SKU and nothing more) under the post.",
+        "I would like to add one thing under '{post}' (forum, first tab): the SKU of {what}, as the shop in the "
+        "second tab (shows|lists) it. Let the comment be (this SKU only|only that).",
+        "What is the SKU of {what}? First read the forum post '{post}' to (know|see) which product that is, then "
+        "(check|search) the shop in the second tab, and answer under the post with a comment that holds the SKU only.",
+        "In '{post}' on the forum (first tab) two products are named; I mean {what}. (Get|Fetch) its SKU from the "
+        "shop (second tab) and comment just the SKU under (the post|'{post}').",
+        "Comment for '{post}' on the forum: the bare SKU, from the shop in the second tab, of {what}. (Read the post "
+        "first|The post tells you which product that is).",
+        "From the forum post '{post}', first tab, take {what}; from the shop, second tab, (take|read) the SKU of it; "
+        "back on the forum, (write|post) this SKU as a comment on that post and add no words.",
+        "Somebody should (tell|give) the people under '{post}' the SKU of {what}. The forum is in the first tab, the "
+        "shop with the SKU in the second; the comment (is|has) the SKU and (nothing else|not a word more).",
+        "Search the shop in the second tab for {what}, as the forum post '{post}' in the first tab (has it|tells); "
+        "the SKU on that product's page, (alone|by itself), is to be posted as a comment under '{post}'.",
     ),
     held_out=(
         "Under '{post}' on the forum an article number is still missing. Look at the post to see {what}, take the "

@@ -47,6 +47,30 @@ TEMPLATE = Template(
         "(Only that should stand in the message.|The message is only that.)",
         "A private message to whoever posted '{other}', (please|if you would): its only content is {what}, as "
         "'{post}' (tells|has) it.",
+        "(Check|Look into) '{post}' for {what}, go to '{other}', and send the member who (posted|wrote) it a private "
+        "message with that alone.",
+        "By the end the author of '{other}' has a private message from me that (consists of|holds) {what}, taken from "
+        "'{post}', (and no other word|and nothing more).",
+        "I would like to tell the author of '{other}' {what} by private message. (The post '{post}' has it|You can "
+        "read it in '{post}'); (write|send) nothing else.",
+        "What is {what}, according to (|the post )'{post}'? Let the (author|writer) of '{other}' know in a private "
+        "message of just that.",
+        "A friend, the (author|writer) of '{other}', (needs|asked for) {what}. Read it in '{post}' and message it "
+        "privately, with no words around it.",
+        "Open '{post}', note {what}, open '{other}', (click|go to) its author and send a private message: (just|only) "
+        "what you noted.",
+        "(Write privately to|Send a private message to) whoever started the thread '{other}'. All that it says is "
+        "{what}, (found|to be read) in the thread '{post}'.",
+        "To the author of '{other}', privately: {what}. It (stands|can be found) in '{post}', and I want (no other "
+        "text|nothing else) in the message.",
+        "Get {what} from (|the post )'{post}' and (forward|hand) it to the member behind '{other}' in a private "
+        "message that has no other text.",
+        "Could you (look up|read) {what} in '{post}' and drop the author of '{other}' a private message with (it "
+        "alone|nothing but that)?",
+        "There is a post '{other}' to whose author I must send {what}. Find (that|it) in '{post}' and put it, "
+        "(bare|alone), into a private message.",
+        "One private message is to be (sent|written) for me: the receiver is the author of '{other}', the content is "
+        "{what} from '{post}', (with nothing added|without a greeting).",
     ),
     held_out=(
         "Message the author of '{other}'. The text is {what}, which you find in the post '{post}', and nothing "

@@ -41,6 +41,30 @@ TEMPLATE = Template(
         "'{first}', B is {second_what} (in|from) '{second}'.",
         "The post '{first}' has {first_what}, and '{second}' has {second_what}. Comment both under '{place}' in the "
         "form 'A, B', (in this order|as they come here).",
+        "(Fetch|Get) {first_what} out of '{first}' and {second_what} out of '{second}', then add a comment 'A, B' "
+        "with these two, in this order, (to|under) the post '{place}'.",
+        "By the end there is a comment of mine under '{place}' that (says|reads) 'A, B': A is {first_what} as "
+        "'{first}' (has|tells) it, B is {second_what} as '{second}' (has|tells) it.",
+        "What is {first_what} in '{first}', and what is {second_what} in '{second}'? (Say it|Write it) under "
+        "'{place}' in a comment of the form 'A, B'(|, with no other words).",
+        "In a single comment under '{place}', separated by a comma and a blank, (give|write) {first_what}, which is "
+        "in '{first}', and {second_what}, which is in '{second}', in (this|that) order.",
+        "Go to the post '{first}' for {first_what} and to the post '{second}' for {second_what}. What you (find|read) "
+        "there goes under '{place}' as a comment, 'A, B', (without|with no) further words.",
+        "The people of '{place}' (asked|are waiting) for {first_what} and for {second_what}. Read the first in "
+        "'{first}', the second in '{second}', and comment them in the form 'A, B' under (their post|that post).",
+        "I would like to see (one comment|a comment) from me under '{place}': {first_what} from the thread '{first}', "
+        "a comma, a blank, and {second_what} from the thread '{second}'(|, that is all).",
+        "Look at '{first}' to learn {first_what}; look at '{second}' to learn {second_what}; and then (open|go to) "
+        "'{place}' and comment 'A, B', (these two in order|that is, the first and the second).",
+        "Could you collect {first_what} ('{first}') and {second_what} ('{second}') and (post|add) them as one comment "
+        "to '{place}', written 'A, B' (and nothing else|without more words)?",
+        "Comment on '{place}' for me, (please|if you can): 'A, B', where '{first}' tells you A, {first_what}, and "
+        "'{second}' tells you B, {second_what}.",
+        "For the comment that I (owe|promised) '{place}' you need {first_what} (see '{first}') and {second_what} (see "
+        "'{second}'). Its text is (just|only) 'A, B', the two in this order.",
+        "'{place}' is to get a comment. Its text: first {first_what}, (found|told) in '{first}', then a comma and a "
+        "blank, then {second_what}, (found|told) in '{second}'.",
     ),
     held_out=(
         "Two posts, '{first}' and '{second}': one gives {first_what}, the other {second_what}. Put them under "

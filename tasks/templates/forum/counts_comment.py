@@ -43,6 +43,33 @@ TEMPLATE = Template(
         "with these two numbers, in digits, under '{place}'.",
         "Go and see the picture of '{first}', then that of '{second}'. Under '{place}', note how many {first_things} "
         "and how many {second_things} you (saw|counted), as 'A, B'.",
+        "By the end my comment 'A, B' (stands|is) under '{place}': A tells how many {first_things} the picture of "
+        "'{first}' (shows|has), B how many {second_things} that of '{second}' does.",
+        "I would like to have two numbers, in digits, as a comment 'A, B' under '{place}': how many {first_things} "
+        "'{first}' (pictures|shows) and how many {second_things} '{second}' (pictures|shows).",
+        "The picture of '{first}' has some {first_things}, the picture of '{second}' some {second_things}. Tell how "
+        "many of each (in a|with a) comment under '{place}', in the form 'A, B'.",
+        "On '{place}' someone asked (about|for) the number of {first_things} in '{first}' and of {second_things} in "
+        "'{second}'. Look at both pictures and comment (just|only) 'A, B' under that post, in digits.",
+        "(Visit|See) '{first}' for its {first_things} and '{second}' for its {second_things}; count both, and under "
+        "'{place}' (write|post) a comment with the two numbers, 'A, B'.",
+        "Could you count something for me: the {first_things} in the picture of '{first}' and the {second_things} in "
+        "that of '{second}'? (Enter|Leave) the result under '{place}' as a comment, (as in|in the form) 'A, B'.",
+        "My comment under '{place}' is to be two numbers with a comma and a blank between them: the count of "
+        "{first_things} in '{first}', (then|and then) the count of {second_things} in '{second}'. (Please write "
+        "it|Write it).",
+        "Number of {first_things} in the picture of '{first}', number of {second_things} in the picture of "
+        "'{second}': (comment|post) these as 'A, B', (in digits|digits only), under '{place}'.",
+        "After (looking at|a look at) the pictures '{first}' and '{second}', tell the readers of '{place}' in a "
+        "comment how many {first_things} and {second_things} there are, first number first, written 'A, B' (in|with) "
+        "digits.",
+        "For a comment under '{place}' I need (you to count|a count of) {first_things} in the picture posted as "
+        "'{first}' and {second_things} in the one posted as '{second}'. Its text is (nothing but|only) 'A, B'.",
+        "(A friend and I|We) disagree on two pictures: how many {first_things} are in '{first}' and how many "
+        "{second_things} are in '{second}'? Settle it with a comment 'A, B' under '{place}', (digits only|no other "
+        "words).",
+        "'{place}' should get the comment 'A, B' from me, where A is how many {first_things} you (count|find) in "
+        "'{first}' and B is how many {second_things} you (count|find) in '{second}'.",
     ),
     held_out=(
         "Add a comment 'A, B' to '{place}', with A for the {first_things} on the picture of '{first}' and B for the "

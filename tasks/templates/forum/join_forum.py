@@ -47,6 +47,24 @@ TEMPLATE = Template(
         "I do not want to lose sight of '{post}': (save it|save that post) for me and subscribe to its forum.",
         "Open '{post}'. Both the post and its forum interest me, so save the one and subscribe to the (other|forum).",
         "Could you save '{post}' and then subscribe to the forum (where|in which) it was posted?",
+        "(Join|Become a member of) the forum where '{post}' was posted, and save (the post itself|that post) as well.",
+        "By the end, '{post}' is (among|one of) my saved posts and I (am subscribed to|am a subscriber of) its forum.",
+        "(A friend|Somebody) showed me '{post}'. I (would like|want) to have the post saved and to follow the forum "
+        "it comes from.",
+        "Which forum is '{post}' in? (Subscribe me to it|Make me a subscriber there), and save the post (too|while "
+        "you are there).",
+        "Please (bookmark|save) '{post}' with the Save button, then (press|click) Subscribe for the forum it is in.",
+        "I have two wishes: a subscription to the forum of '{post}', and (the post itself saved|that post kept for me "
+        "with Save).",
+        "'{post}': save (it|this post) and (follow|sign me up for) the forum that it was posted to.",
+        "From now on I (want|wish) to follow the forum that has '{post}'. Subscribe to it, and save the post (for me "
+        "|)too.",
+        "First save the (post|thread) '{post}', and after that subscribe to the (board|community|forum) it is part of.",
+        "So that I can read '{post}' again, (save it|put it on my list of saved posts). Its forum (is to be|should "
+        "be) subscribed to as well.",
+        "Look up '{post}', (click|press) Save, and subscribe to the forum (around it|that it belongs to).",
+        "(Can|Will) you make me a subscriber of the forum with the post '{post}' in it, and (save|keep) that post on "
+        "my list of saved ones?",
     ),
     held_out=(
         "The post '{post}' should be saved, and its forum be one that I subscribe to.",

@@ -47,6 +47,30 @@ TEMPLATE = Template(
         "Take {what} from '{post}' and make it the (only|whole) text of my post '{mine}'.",
         "Please look into '{post}' for {what}. My own post '{mine}' should then be edited: (body|text) all gone, "
         "just that in its place.",
+        "By the end, the text of my post '{mine}' is {what}, (read|taken) from '{post}', and (nothing else|no other "
+        "word).",
+        "I would like to edit '{mine}', which is my post. (Delete|Remove) its text and (enter|type) {what}, which you "
+        "can read in '{post}'.",
+        "(Open|Visit) '{post}' and see {what}. Then (open|go to) '{mine}', which I wrote, press Edit, and let the "
+        "body be only that.",
+        "What is {what} in '{post}'? Put (it|the answer) into my post '{mine}' as its (only|entire) text, in place of "
+        "the old one.",
+        "Could you update my (post|thread) '{mine}'? Its old text goes, and {what}, as '{post}' (tells|has) it, is "
+        "all that it says from now on.",
+        "The old text of '{mine}', my own post, is (out of date|wrong). Edit the post so that it (says|holds) {what} "
+        "from '{post}' and nothing more.",
+        "I am the author of '{mine}'. Edit its body: it (becomes|is now to be) {what} from the post '{post}', (no "
+        "more and no less|and just that).",
+        "Somebody told {what} in '{post}'. With that, (overwrite|replace) everything that my post '{mine}' says (so "
+        "far|until now).",
+        "Get {what} from the (post|thread) '{post}'; in my post '{mine}', use Edit to (swap|exchange) the whole text "
+        "for it.",
+        "My readers should find only {what} when they open my post '{mine}'. '{post}' has it: (look it up|read it "
+        "there) and (change|edit) the text.",
+        "In '{mine}', a text of my own, all (words|lines) are to be replaced by {what}. You (will find|can find) that "
+        "in '{post}'.",
+        "Please do an edit for me: post '{mine}', new (text|body) {what}, to be found in '{post}', (nothing added|and "
+        "nothing else).",
     ),
     held_out=(
         "My post '{mine}' needs a new body: exactly {what}, as '{post}' gives it.",

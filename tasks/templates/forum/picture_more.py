@@ -51,6 +51,30 @@ TEMPLATE = Template(
         "(else|otherwise) for '{second}'.",
         "Open '{first}' and '{second}', count the things in each picture and (press Upvote|give your upvote) where "
         "there are more.",
+        "By the end, (only|just) one of '{first}' and '{second}' has my upvote: the one whose picture (shows|holds) "
+        "more things.",
+        "I would like to upvote the fuller picture, '{first}' or '{second}'. Count the things in (both|each) and vote "
+        "up the (post|one) that has more.",
+        "(A friend says|I think) that '{first}' has more things in its picture than '{second}'. If so, upvote "
+        "'{first}'; (if not|otherwise), upvote '{second}'.",
+        "How many things are in the picture of '{first}', and how many in that of '{second}'? The post with the "
+        "(larger|higher) number (gets|earns) an upvote from me.",
+        "Could you (check|see) which of the pictures '{first}' and '{second}' shows the (greater|larger) number of "
+        "things, and upvote that post?",
+        "The number of things in a picture decides: (open|visit) '{first}' and '{second}', and upvote the post where "
+        "you see more of them(|, not the other).",
+        "One upvote, (please|if you will), for '{first}' or for '{second}': for whichever picture has (more|the "
+        "greater number of) things in it.",
+        "(Take a look at|Go and see) the picture in '{first}' and the picture in '{second}'. Where there are more "
+        "things to count, (press|click) Upvote.",
+        "There are things to count in '{first}' and in '{second}'. (Do so|Count them), and vote for the post that "
+        "(has more|comes out ahead).",
+        "Help me choose between '{first}' and '{second}': my vote (is for|belongs to) the one with more things "
+        "pictured. Find out which (it is|that is) and upvote it.",
+        "The picture with fewer things gets no vote, the one with more gets (an upvote|my upvote). (They are|The two "
+        "are) '{first}' and '{second}'.",
+        "Vote up '{first}' or '{second}' (after counting|once you have counted) what they picture; it must be the "
+        "post with (more|the larger number of) things.",
     ),
     held_out=(
         "Of '{first}' and '{second}', upvote only the post on whose picture you count more things.",

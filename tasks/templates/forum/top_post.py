@@ -50,6 +50,26 @@ TEMPLATE = Template(
         "Of all posts in '{forum}', which one has the {what}, and (who posted it|by whom is it)? The name of the "
         "member is enough.",
         "I (would like|want) to know who is behind the post with the {what} in '{forum}'.",
+        "By the end I want to (know|hear) one name: that of the author of the post with the {what} in the forum "
+        "'{forum}'.",
+        "(Open|Visit) '{forum}', (look for|see) which post has the {what}, and answer with the name of the member who "
+        "wrote it.",
+        "The forum '{forum}' can be sorted. (Do that|Use this) to find the post with the {what}, and (report|tell me) "
+        "who posted it.",
+        "Could you look up in the forum '{forum}' who (wrote|posted) the post with the {what}(| of all)?",
+        "A friend says that (nobody|no one) in '{forum}' beats the author of its post with the {what}. Who is "
+        "(that|this author)?",
+        "'{forum}': author of the post with the {what}(|, please)? (Just the name.|The name will do.)",
+        "Of everything (posted|written) in the forum '{forum}', one post holds the {what}. I (need|would like to "
+        "have) its author's name.",
+        "By whom is the post that has the {what} in '{forum}'(| so far)? (Answer|Reply) with the name.",
+        "(Please check|Check) the posts of the forum '{forum}': the one with the {what}, who (is its author|wrote it)?",
+        "For a list of (busy|well-known) members I need the author of the post that has the {what} in the forum "
+        "'{forum}'. What is (the|that) name?",
+        "Your answer is a member's name: the (writer|author) of the post in the board '{forum}' that has the {what}(| "
+        "there).",
+        "Among the threads of '{forum}' there is one with the {what}. (Find it|Look for it), and say who "
+        "(started|wrote) it.",
     ),
     held_out=(
         "(Name|Tell me) the member (behind|who made) the post that has the {what} in '{forum}'.",

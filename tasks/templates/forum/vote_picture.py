@@ -58,6 +58,26 @@ TEMPLATE = Template(
         "Somewhere in the forum '{forum}' is a picture with {what} (in it|on it). Upvote its post.",
         "I remember a picture of {what} from '{forum}'. (Find that post|Look for that post) and vote it up.",
         "My upvote goes to the post in '{forum}' whose picture shows {what}; (cast it|see to it).",
+        "By the end I have upvoted the post in the forum '{forum}' (whose picture shows|that pictures) {what}(|, and "
+        "no other).",
+        "I would like to (upvote|vote for) a picture of {what}. It is (somewhere in|in) the forum '{forum}'; find it "
+        "and do so.",
+        "(Visit|Open) the forum '{forum}', (look at the pictures|go through its picture posts) until you see {what}, "
+        "and press Upvote there.",
+        "A friend (put|posted) a photo of {what} in the forum '{forum}'. Upvote (it|that post) for me.",
+        "Could you find the post with {what} in its (picture|photo) in '{forum}' and (upvote it|give it my vote)?",
+        "There should be {what} in one of the pictures of '{forum}'. Find out in which (one|post), and vote (it|this "
+        "post) up.",
+        "Where in '{forum}' are {what} to be seen? (Vote up|Upvote) that picture post(|, please).",
+        "Titles do not tell (it|this), so look at the pictures in '{forum}': the post that shows {what} gets (an "
+        "upvote|my upvote).",
+        "An upvote for {what}: they are (shown|pictured) in one post of the forum '{forum}', and that post (should "
+        "get it|is the one to vote for).",
+        "(Please see|See) which picture in the board '{forum}' has {what} on it; (then upvote|upvote) its post.",
+        "One picture in the forum '{forum}' is of {what}. My vote is for (this one|that post): (find it and vote it "
+        "up|look for it and upvote it).",
+        "Search '{forum}' by eye for {what}. The picture post that (has|shows) them (is to be upvoted|should have my "
+        "upvote at the end).",
     ),
     held_out=(
         "A picture with {what} was posted to '{forum}'. It deserves an upvote from me.",

@@ -64,6 +64,24 @@ TEMPLATE = Template(
         "one.)",
         "Please compare two products, '{first}' and '{second}', and (buy|take) the one that {which}: into the cart "
         "with it, no checkout.",
+        "'{first}' or '{second}'? (Take|Choose) the one that {which} and add (only this|just this) to my basket.",
+        "Of the two products '{first}' and '{second}', the one that {which} (is to go|should go) into the "
+        "(cart|basket).",
+        "By the end my cart (holds|contains) one thing: of '{first}' and '{second}', the one that (really |){which}.",
+        "(Whichever|The one that) {which}, be it '{first}' or '{second}', is to be put into the (cart|trolley), the "
+        "other not.",
+        "A friend told me of '{first}' and of '{second}'. (Find out|Check) which {which} and (drop|put) that into my "
+        "cart.",
+        "Into (my|the) cart should go the product that {which}: (either|it is) '{first}' or '{second}'.",
+        "I would (like|love) to have '{first}' or '{second}' in my basket, namely (the one that|whichever) {which}.",
+        "Pages of two products are to be compared, '{first}' and '{second}'. The one that {which} is (added to|put in) "
+        "the cart; (I need no answer|no answer is needed).",
+        "(Would|Could) you check which {which}, '{first}' or '{second}', and lay (that one|it) in my shopping basket?",
+        "Make sure that of '{first}' and '{second}' only the one that {which} (ends up|is) in (my|the) cart.",
+        "Between '{first}' and '{second}' I let the pages decide: (pick|grab) the one that {which} and put it into the "
+        "(cart|basket).",
+        "I have money for one of them, '{first}' or '{second}'. Let it be the one that {which}; (add it to|it goes "
+        "into) my (cart|basket).",
     ),
     held_out=(
         "Out of '{first}' and '{second}' I would like the one that {which}; have it in my cart, (please|and only it).",

@@ -60,6 +60,30 @@ TEMPLATE = Template(
         "(answer|reply) with the three counts in that order, separated by commas.",
         "Please count for me: the pieces pictured for '{first}', for '{second}' and for '{third}'. I need (three "
         "numbers|the numbers), comma-separated, in this order.",
+        "'{first}', '{second}', '{third}': how many pieces does (each picture show|one see in each picture)? "
+        "(Write|Give) the three numbers in this order with commas between them.",
+        "In the pictures, how many pieces (belong to|are in) '{first}', how many in '{second}', how many in '{third}'? "
+        "(Numbers only|Just the numbers), in this order, separated by commas.",
+        "By the end I want three numbers (from you|as the answer), with commas between: the pieces (pictured|shown) of "
+        "'{first}', of '{second}' and of '{third}', in this order.",
+        "Open '{first}', '{second}' and '{third}' one after the other and (count|number) the pieces in each picture. "
+        "(Your answer|The answer): the counts in the order of opening, separated by commas.",
+        "I am (packing|wrapping) three sets, '{first}', '{second}' and '{third}', and must know how many pieces are in "
+        "each. Go by the pictures and (send|give) me the counts in this order, with commas.",
+        "Could you count the pieces that one sees in the (pictures|photos) of '{first}', '{second}' and '{third}'? I "
+        "would like the numbers in (this|that) order, comma-separated.",
+        "(Only|Nothing but) the pictures tell the number of pieces of '{first}', '{second}' and '{third}'. Find the "
+        "three numbers and (state|write) them in this order, with commas between.",
+        "Three counts are (needed|wanted), separated by commas and in this order: pieces in the (picture|image) of "
+        "'{first}', pieces in that of '{second}', pieces in that of '{third}'.",
+        "My (sister|neighbour) wants to know how many pieces come with '{first}', with '{second}' and with '{third}'. "
+        "See the (pictures|product pictures) and answer with the numbers in this order, commas between.",
+        "Begin with '{first}', go on to '{second}', end with '{third}': (each time|every time) count the pieces in the "
+        "picture. (Then give|At the end give) me the three numbers in that order, with commas between.",
+        "How large is each of these sets, going by its picture: '{first}', '{second}', '{third}'? (I expect|I want) "
+        "three numbers of pieces, (in the same order|as ordered here), separated by commas.",
+        "From the pictures (work out|get) the number of pieces of '{first}', of '{second}' and of '{third}', and "
+        "(put|write) the three numbers one after another in this order, separated by commas.",
     ),
     held_out=(
         "The sets '{first}', '{second}' and '{third}' do not say how many pieces they have; their pictures do. "

@@ -78,6 +78,30 @@ TEMPLATE = Template(
         "of each, enter the code and (say|report) what the order total is.",
         "With the {offer} coupon, what is the order total for one '{first}' and one '{second}'? (Do it in the "
         "cart|Try it in the cart), and place no order.",
+        "A friend told me that {offer} is cheaper with a coupon this week. (Find|Get) its code, put one '{first}' and "
+        "one '{second}' into my cart, apply the code, and (let me know|tell me) the order total; no checkout.",
+        "By the end the cart holds one '{first}' and one '{second}' with the coupon for {offer} (applied|in use), and "
+        "I know the order total (from you|from your answer). Nothing is ordered.",
+        "(See|Learn) among the offers what the coupon code for {offer} is. One '{first}' and one '{second}' go into "
+        "the basket, the code too; what is the order total (after that|with it)? Do not order.",
+        "'{first}' and '{second}', one of each, into my cart, (then|and then) the code of the {offer} offer on top. "
+        "(Tell me|Answer with) the order total and leave the cart as it is.",
+        "How much do I pay for a '{first}' and a '{second}' in one order with the {offer} coupon? (Fill|Load) the "
+        "cart, enter the code that the (offers show|offer shows), and read the order total; do not check out.",
+        "I would like to know the order total of my cart (once|when) it holds one '{first}' and one '{second}' and the "
+        "code of the offer on {offer} is applied. Please (set it up so|do all that), without checking out.",
+        "Make sure that my basket has one '{first}', one '{second}' and the {offer} coupon code (on it|entered). What "
+        "order total does it (show|give)? I do the ordering myself.",
+        "On {offer} there is money off with a code. (Take|Grab) the code from its offer, put '{first}' and '{second}' "
+        "into the cart, enter the code, and (reply with|give) the order total. Stop before the checkout.",
+        "The code comes first, it is the one for {offer}; then the goods, one '{first}' and one '{second}', into the "
+        "cart; then (apply|enter) the code. (Which|What) order total do you see? Leave it at that.",
+        "Would you (fetch|look for) the coupon code for {offer} and apply it to a cart of one '{first}' and one "
+        "'{second}'? (What I need is|I am waiting for) the order total, not the order itself.",
+        "Before I order '{first}' and '{second}', I want to see the price with the {offer} coupon. (Put|Lay) one of "
+        "each into the cart, apply the coupon's code and (report|state) the order total.",
+        "One '{first}' plus one '{second}', less the coupon of the offer on {offer}: put them into my (cart|basket), "
+        "have the code applied, and answer with the order total that (results|then stands there).",
     ),
     held_out=(
         "The offers page has a code for {offer}. Use it on a cart with '{first}' and '{second}' in it and give me the "

@@ -84,6 +84,35 @@ TEMPLATE = Template(
         "First the offers: note the code of {offer}. Then the gift registry of {registry}: (see|note) its street and "
         "which wish is the {extreme} one. My cart should hold that wish and one '{product}', with the code used; "
         "answer with the street.",
+        "(Take|Get) the coupon code from the offer {offer}. Into the cart go one '{product}' and the {extreme} wish in "
+        "the gift registry of {registry}, and the code is applied; (your answer|what you tell me) is the street of "
+        "that registry.",
+        "By the end my cart holds one '{product}' and one piece of the {extreme} wish in the gift registry of "
+        "{registry}, with the code of {offer} (applied|in use), and you (tell|have told) me the street and number in "
+        "the registry.",
+        "(What|Which) street and number does the gift registry of {registry} have? And (please |)put the {extreme} "
+        "wish there and one '{product}' into my cart, with the code of the offer {offer} applied.",
+        "One '{product}' for me, and for {registry} the {extreme} wish of the gift registry: put both into the "
+        "(cart|basket), enter the code of {offer}, and (report|state) the street of the registry's address.",
+        "A friend pointed me to the offer {offer}. (Apply|Enter) its code to a cart of one '{product}' and one piece "
+        "of the {extreme} wish in the gift registry of {registry}, and (reply|answer) with the street and number given "
+        "there.",
+        "Make sure that the {extreme} wish in the gift registry of {registry} and one '{product}' are in my cart and "
+        "that the code of {offer} is (applied|used). I also (need|want) the street of the address in the registry.",
+        "I would like to know the street that the gift registry of {registry} (has|gives), and to have in my cart the "
+        "{extreme} wish there and one '{product}', with the code of the offer {offer} (applied|entered).",
+        "Go to the gift registry of {registry} and see the street and the {extreme} wish; go to the offers and "
+        "(see|get) the code of {offer}. Cart: that wish, one '{product}', the code (applied|in use). Answer: the "
+        "street.",
+        "Would you put one '{product}' and one of the {extreme} wish of {registry}, see the gift registry, into my "
+        "basket and use the code of the offer {offer} on it? Then (write|tell) me the street (for the parcel|of the "
+        "registry).",
+        "With the code of {offer} applied, my cart should (contain|have) two things: one '{product}', and the "
+        "{extreme} wish from the gift registry of {registry}. (Which|What) street and number does that registry name?",
+        "The offer {offer} has a code, the gift registry of {registry} has a street and wishes. (Lay|Put) the "
+        "{extreme} wish and one '{product}' into the cart, apply the code, and (let me know|give me) the street.",
+        "'{product}', one piece, and the {extreme} wish in the gift registry of {registry} (belong|are to be) in the "
+        "cart, and the code of {offer} is to be applied. (Finish|End) with the registry's street as the answer.",
     ),
     held_out=(
         "The cart needs one '{product}' and the {extreme} of the two wishes of {registry} from the gift registry, "

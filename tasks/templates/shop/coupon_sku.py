@@ -67,6 +67,30 @@ TEMPLATE = Template(
         "on the way, apply the code, and (report|list) the SKUs.",
         "Please add '{first}' and '{second}' to the cart with the code for {offer} (applied|entered). My answer from "
         "you: the two SKUs.",
+        "A friend told me of a coupon for {offer}. (Find|Get) its code, put one '{first}' and one '{second}' into my "
+        "basket, apply the code, and (tell|let) me know both SKUs.",
+        "By the end the cart holds one '{first}' and one '{second}', the coupon for {offer} is (applied|in use), and I "
+        "know the SKUs of the two (from you|from your answer).",
+        "'{first}' and '{second}', one of each, into the (cart|basket), with the code from the offer on {offer} "
+        "applied. The SKUs of the two are (what I want as answer|the answer).",
+        "(See|Learn) from the offers which code is good for {offer}. One '{first}' and one '{second}' go into the "
+        "cart, the code is entered there, and you (give|write) me the two SKUs.",
+        "I would like both SKUs, that of '{first}' and that of '{second}', and a cart with one of each to which the "
+        "{offer} coupon (has been|is) applied. (No checkout|No order), please.",
+        "Make sure that '{first}' and '{second}' are in my cart, one piece each, and the coupon code for {offer} is "
+        "(applied|used). (Which|What) SKUs do their pages give?",
+        "Would you (take|fetch) the code of the {offer} offer, load my cart with one '{first}' and one '{second}', "
+        "enter the code and (send|tell) me the SKU of each?",
+        "For the bookkeeping I need the SKUs of '{first}' and '{second}'; for the cart I need one of each, with the "
+        "code of the offer on {offer} (applied|entered). (Do both|See to both), but do not order.",
+        "On {offer} one saves with a code; it (is|stands) among the offers. Apply it after you have put '{first}' and "
+        "'{second}' into the cart, and (answer|reply) with the SKUs of these two.",
+        "First read the coupon code for {offer}, then (pick up|take) '{first}' and '{second}', looking at their SKUs, "
+        "then apply the code in the cart. (Finish|End) with both SKUs as your answer.",
+        "The coupon for {offer} should be on my cart, and in the cart one '{first}' and one '{second}'. (Once|When) "
+        "that is done, (state|name) the SKU of the one and of the other.",
+        "Two products, '{first}' and '{second}', (are to be|must be) in my basket with the {offer} code applied, and "
+        "their two SKUs in your (answer|reply).",
     ),
     held_out=(
         "An offer on {offer} runs this week. Redeem its code for one '{first}' and one '{second}' in my cart and note "

@@ -52,6 +52,29 @@ TEMPLATE = Template(
         "the code.",
         "Look for the code of the offer on {offer}, add one '{product}' to my cart and (use|enter) that code.",
         "My cart should hold one '{product}', with the coupon of the offer on {offer} (used|applied).",
+        "A friend told me of a coupon for {offer}. (Find|Get) its code, put one '{product}' into my (basket|cart) and "
+        "apply it.",
+        "By the end the cart (holds|contains) one '{product}', and the coupon of the offer on {offer} is (applied|in "
+        "use).",
+        "'{product}', one piece, into the (cart|basket), and then (enter|apply) the code of the offer on {offer}.",
+        "(See|Learn) from the offers which code is good for {offer}. Then one '{product}' goes into the cart, with "
+        "that code (applied|entered).",
+        "Make sure that one '{product}' is in my (cart|basket) and the coupon code for {offer} is (applied|used) "
+        "there.",
+        "Would you (take|fetch) the code of the {offer} offer and apply it after putting one '{product}' into my "
+        "(cart|basket)?",
+        "On {offer} one saves with a code, (I hear|so I heard). Put '{product}' into the cart and apply (it|that "
+        "code).",
+        "I would like one '{product}' in my basket, and the {offer} coupon (applied to it|used there). (No checkout|No "
+        "order), please.",
+        "First read the coupon code for {offer}, then (pick up|take) one '{product}', then (apply|enter) the code in "
+        "the cart.",
+        "The coupon for {offer} should be on my cart, and in the cart one '{product}'; (please see to it|arrange "
+        "that)(| without ordering).",
+        "Money is short, so use the offer on {offer}: its code (applied|entered) in the cart, one '{product}' (in "
+        "it|inside).",
+        "(Drop|Lay) one '{product}' into the basket, and do not forget to apply the (code|coupon) that the offer on "
+        "{offer} gives.",
     ),
     held_out=(
         "The offers page must have a code for {offer}. Use it on a cart with one '{product}' in it.",

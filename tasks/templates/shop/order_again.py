@@ -76,6 +76,30 @@ TEMPLATE = Template(
         "and size it had.",
         "I liked what came with my order of {order}. Please (fill|load) my cart with all of it again: number and "
         "size as before, and no checkout.",
+        "All that was in my order of {order} (should|is to) be in my cart once more: the same (pieces|quantities) of "
+        "each thing, the same sizes.",
+        "By the end my cart (holds|contains) what I ordered on {order}, every item in its old quantity and, where "
+        "there is one, its old size, and (nothing else|no more).",
+        "On {order} I placed an order. (Open|Look at) it and put its items into the basket, each in the "
+        "(number|quantity) and size ordered at that time.",
+        "I would like the order of {order} (a second time|once again). (Put|Lay) its items into the cart in the "
+        "quantities and sizes it lists, but do not order.",
+        "Could you (rebuild|make up) my order of {order} in the cart, item by item, with the numbers and sizes (it "
+        "had|ordered)?",
+        "Make sure that everything from my order of {order} (is|lies) in the cart again, (in|with) the right number of "
+        "pieces and the right size.",
+        "My neighbour wants just what I bought on {order}. (Load|Fill) the cart with each item of that order, "
+        "(number|quantity) and size unchanged.",
+        "Which things, how many and in what size did I order on {order}? The same ones (shall|should) go into my "
+        "(cart|basket) now.",
+        "From my account, take the order of {order} and (copy|move) its contents to the cart: every item, with its "
+        "quantity and its size (as ordered|kept).",
+        "Into the (cart|basket) with the items of my order of {order}, in the quantities and sizes (of that "
+        "day|ordered then); I check out myself.",
+        "Take my order of {order} as a shopping list: (get|pick) each item on it, in the quantity and the size that it "
+        "(names|shows), for my cart.",
+        "Please (see|check) in my account what I ordered on {order}, and have every item of it added to the cart, with "
+        "(quantity and size|size and quantity) the same as there.",
     ),
     held_out=(
         "Repeat my order of {order}: (all of it|each of its items) into the shopping cart, as many pieces as last "

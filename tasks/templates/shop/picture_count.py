@@ -48,6 +48,25 @@ TEMPLATE = Template(
         "set into my cart.",
         "Look at the sets of {things}: the one that (has|shows) {number} pieces should go into my cart.",
         "Somebody asked for a set of exactly {number} {things}. (See|Check) which set that is, and add it to the cart.",
+        "(Fetch|Get) a set of {things} with {number} pieces in it, (no other|no other number), and put it into my "
+        "basket.",
+        "By the end my cart (holds|contains) the set of {things} that has {number} pieces, and (nothing else|only "
+        "that).",
+        "Wanted: {things}, {number} in a set. (Find|Pick) that set by the pictures and (drop|put) it into the cart.",
+        "Only the pictures tell how many {things} a set has. The set with {number} is to be (added to|placed in) the "
+        "(cart|basket).",
+        "(Make sure|See to it) that the set with {number} {things}, not the other one, is in my (cart|basket).",
+        "We are {number} and want one each, so {number} {things} in all. (Take|Choose) the set of just that many and "
+        "add it to the (cart|basket).",
+        "Into the (cart|trolley) goes one set of {things}, namely the one whose picture (shows|has) {number}.",
+        "Could you (pick out|tell by the pictures) the set of {number} {things} and lay it in my (cart|shopping "
+        "basket)?",
+        "In one of the sets of {things} there are {number} pieces. (Find out which|See which one), and add just that "
+        "set to my (cart|basket).",
+        "How many {things} are in each set? I (need|take) the set with {number}; one of it (into|goes into) my cart.",
+        "A set with {number} {things} is (needed|missing) in my house. (Put|Place) the right one in the cart.",
+        "The set of {things} that I mean is the one of {number}. (Compare|Check) the pictures and put it into my "
+        "(basket|cart).",
     ),
     held_out=(
         "Count the {things} in the pictures of the sets: the one with {number} is (what I want in my cart|for my "

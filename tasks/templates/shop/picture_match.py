@@ -81,6 +81,30 @@ TEMPLATE = Template(
         "(you saw|of the picture): one of each in my cart.",
         "I want the {kind} that goes with my '{owned}', the same colour (I mean|that is). Besides, I need "
         "'{errand}'. (Both|The two) into the cart, please.",
+        "A friend told me that things of one colour look well together. I have the '{owned}'; (put|drop) one "
+        "'{errand}' and the {kind} in the colour of the '{owned}' into my (cart|basket).",
+        "By the end my cart (holds|contains) two things: '{errand}', and the {kind} that is of the same colour as the "
+        "'{owned}', (nothing else|no more).",
+        "The picture of '{owned}' shows a colour. I (need|want) the {kind} of that colour, and one '{errand}': "
+        "(place|put) these two in the cart.",
+        "'{errand}' first, then the {kind} that has the colour of the '{owned}' (as pictured|in its picture): one of "
+        "each into the (cart|basket).",
+        "Of the same colour as '{owned}', that is how the {kind} (must|has to) be. Put it into the cart together with "
+        "one '{errand}', but not the '{owned}' (itself|again).",
+        "Could you check the colour of '{owned}' in its picture, add one '{errand}' to the (cart|basket), and then add "
+        "the {kind} of the (same|very same) colour?",
+        "Make sure that one '{errand}' and the {kind} in the colour of '{owned}' (are|lie) in my (cart|basket), and "
+        "nothing besides.",
+        "Only the picture (tells|shows) what colour '{owned}' is. Note it, get '{errand}' into the cart, and then get "
+        "the {kind} in the colour (noted|that you noted).",
+        "Which {kind} is of the same colour as '{owned}'? (Add|Take) that one and, before it, one '{errand}', into my "
+        "(cart|basket).",
+        "I would like one '{errand}' in my basket, and beside it the {kind} that is (of the same colour as|in the same "
+        "colour as) the '{owned}' (that I have|of mine).",
+        "Into the cart with '{errand}', and then with the {kind}, whose colour (must be|has to be) the one that the "
+        "'{owned}' has in its (picture|photo).",
+        "As a present for the owner of the '{owned}', (take|get) the {kind} in the same colour; I also need "
+        "'{errand}'. Both are to be in the (cart|basket).",
     ),
     held_out=(
         "What colour does '{owned}' have? In the cart I want the {kind} of just that colour, and '{errand}' "

@@ -52,6 +52,20 @@ TEMPLATE = Template(
         "Look at every {thing} with an animal on it and (add the one with the {animal} to|put the one with the "
         "{animal} into) my cart.",
         "A present should have the {animal} on it: (find|get) me the {thing} that does, and put it into the cart.",
+        "(Fetch|Take) the {thing} that shows the {animal} and (drop|put) it into my basket.",
+        "By the end my cart (holds|contains) the {thing} with the {animal} on it and (nothing else|no other).",
+        "The {animal}, not another animal, should be on the {thing}. (Add|Move) the right one to the (cart|basket).",
+        "Into the (cart|trolley), please: the {thing} whose picture (has|shows) the {animal}.",
+        "Could you (pick out|choose) the {thing} with the {animal} and lay it in my (cart|shopping basket)?",
+        "Make sure that the {thing} with the {animal} on it (ends up|is) in my (cart|basket), one piece.",
+        "By the pictures, (find|tell) which {thing} has the {animal}, then (put it into|add it to) the cart; no "
+        "checkout.",
+        "My (son|niece) loves the {animal}. One {thing} with that animal on it is to go into the (cart|basket).",
+        "Several animals are to be had on the {thing}. I (want|take) the {animal}: one of that in my (cart|basket).",
+        "On the {thing} that I want one (sees|can see) the {animal}. Please place it in the (cart|basket).",
+        "Where is the {animal}? On one {thing} (only|alone), and just that one (belongs|goes) in the cart.",
+        "I (wish for|would love) the {thing} that has the {animal} as its picture; (see to it that|make sure) it is in "
+        "the cart.",
     ),
     held_out=(
         "(Find out|See) which {thing} bears the {animal}, and have (it|just that one) in my cart.",

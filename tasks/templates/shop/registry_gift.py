@@ -88,6 +88,40 @@ TEMPLATE = Template(
         "Look at the two wishes in the gift registry of {registry} and prepare an order of the {extreme} one, one "
         "piece, to the address there. Shipping is {method}, my email {email}. Go (no further than|only as far as) "
         "the choice of payment.",
+        "A friend told me of the gift registry of {registry}. (Get|Take) the {extreme} of its two wishes, one piece, "
+        "and go through the checkout with the address given there, {method} shipping and my email {email}, (as far "
+        "as|up to) the payment step.",
+        "By the end the checkout stands at the payment step: one piece of the {extreme} wish in the gift registry of "
+        "{registry}, {method} shipping, (addressed|going) to where the registry says, email {email}. (Place no "
+        "order|Do not place the order).",
+        "(See|Learn) from the gift registry of {registry} which of the two wishes is {extreme} and where it is to be "
+        "sent. Put it into the cart, fill in the shipping step with that address, {method} shipping and {email}, and "
+        "(press Next, no more|end by pressing Next).",
+        "My email is {email}. I want the {extreme} wish in the gift registry of {registry} sent by {method} shipping "
+        "to the address (found|named) there: fill in the checkout and (leave off|wait) where one chooses how to pay.",
+        "With {method} shipping, to the delivery address in the gift registry of {registry}: one piece of the "
+        "{extreme} wish there. (Enter|Use) {email} as my email in the checkout and (stay|remain) at the payment step.",
+        "Could you (prepare|get ready) the order of the {extreme} wish from the gift registry of {registry}? The name "
+        "and address are the registry's, shipping is {method}, the email is {email}; I (do|will do) the payment step "
+        "myself.",
+        "Make sure that the {extreme} wish of {registry}, see the gift registry, is in the cart, and that the "
+        "(shipping step|first step) of the checkout is filled in with the registry's address, {email} and {method} "
+        "shipping, then (press|click) Next and stop.",
+        "The present for {registry} is the {extreme} of the two wishes in the gift registry. Add one to the cart and "
+        "(start|begin) the checkout: registry's name and address, my email {email}, {method} shipping. (Payment|The "
+        "payment step) is not your part.",
+        "For {registry} I would like to have the {extreme} wish of the gift registry sent, one piece, ({method} "
+        "shipping|by {method} shipping) to the registry's address. My email is {email}. (Halt|Stop) before anything is "
+        "paid, at the payment step.",
+        "One piece of the {extreme} wish goes from my cart to the address in the gift registry of {registry}, {method} "
+        "shipping. (Do|Fill in) the checkout until the payment step is (shown|reached), with {email} as the email, and "
+        "order nothing.",
+        "Put the {extreme} wish from the gift registry of {registry} into my basket, then enter the email {email} and "
+        "the registry's own name and address in the checkout, (choose|select) {method} shipping, and go on to the "
+        "payment step, (no further|not beyond it).",
+        "Where the gift registry of {registry} says, there the {extreme} of its two wishes (should|is to) go, one "
+        "piece, {method} shipping, email {email}. The checkout is yours (up to|until) the payment step; the rest is "
+        "mine.",
     ),
     held_out=(
         "One gift for {registry}, please: the {extreme} of the wishes in the registry, with {method} shipping to "

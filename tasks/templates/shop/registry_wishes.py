@@ -66,6 +66,30 @@ TEMPLATE = Template(
         "that.",
         "I take over the whole gift registry of {registry}. (All of it into my cart|Put all of it into my cart), in "
         "the numbers given.",
+        "A friend told me of the gift registry of {registry}. (Take|Get) all that it wishes for, in the numbers "
+        "wanted, and (drop|put) it into my basket.",
+        "By the end my cart (holds|contains) every wish in the gift registry of {registry}, as many pieces of each as "
+        "are wanted, (nothing else|no more).",
+        "All the wishes in the gift registry of {registry} are to be in (the|my) cart, each in the quantity that is "
+        "(asked for|wanted) there.",
+        "(Make sure|See to it) that nothing in the gift registry of {registry} is left out of my cart, and that the "
+        "(numbers|quantities) are those wanted.",
+        "Could you (take|fetch) each product from the gift registry of {registry}, in the number that they want, and "
+        "lay it in the (cart|basket)?",
+        "Into the cart with the presents from the gift registry of {registry}: all of them, and of each as many as (it "
+        "says|they want).",
+        "How many of what is (wanted|wished for) in the gift registry of {registry}? (Just so many|That many) of each "
+        "should be in my cart.",
+        "We all put money together for {registry}, so the cart (needs|should get) every product of the gift registry, "
+        "in the (number|quantity) wanted.",
+        "The gift registry of {registry} names products and how many are wanted. (Add|Move) them all to my "
+        "(basket|cart), that many of each.",
+        "I would like to buy all the wishes of {registry} in the gift registry. (Place|Put) them in the cart in the "
+        "quantities wanted, (I pay later|but do not check out).",
+        "Use the gift registry of {registry} as a (shopping list|list): each product on it (is to be added|goes) to "
+        "the cart, in the number that it says is wanted.",
+        "Read in the gift registry what {registry} wishes for and in what number, and (see|make sure) that my "
+        "(basket|cart) has just that in it.",
     ),
     held_out=(
         "For {registry} I am to buy the whole list that stands in the gift registry. Fill the cart with (it|all of "

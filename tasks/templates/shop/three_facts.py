@@ -52,6 +52,30 @@ TEMPLATE = Template(
         "separated by commas.",
         "(List|Note) the {facts} for me: of '{first}', then of '{second}', then of '{third}', with commas between "
         "and in this order.",
+        "'{first}', '{second}', '{third}': what are the {facts} of (these|the) three? (Write|Give) them in this order "
+        "with commas between them.",
+        "By the end I want the {facts} of '{first}', '{second}' and '{third}' (from you|as your answer), in this order "
+        "and separated by commas.",
+        "(Read|Take) from their pages the {facts} of '{first}', of '{second}' and of '{third}', and (answer|reply) "
+        "with the three in the same order, comma-separated.",
+        "Could you (check|find) the {facts} of '{first}', '{second}' and '{third}' for me? I would like them in "
+        "(this|that) order, with commas.",
+        "A colleague asked for the {facts} of '{first}', '{second}' and '{third}'. (Send|Give) me the three values in "
+        "this order, (commas between|separated by commas).",
+        "Begin with '{first}', go on to '{second}', end with '{third}': I (need|want) their {facts} in this order, "
+        "(with commas between|separated by commas).",
+        "In this order, separated by commas, (state|report) the {facts} that the shop (gives|shows) for '{first}', "
+        "'{second}' and '{third}'.",
+        "I would like to know the {facts} of '{first}', of '{second}' and of '{third}'. One line (is enough|will do): "
+        "the three values in this order, commas between.",
+        "Three pages are to be read, those of '{first}', '{second}' and '{third}', for their {facts}. (Put|Write) the "
+        "values one after another in this order, (separated by|with) commas.",
+        "Nothing is to be bought. I (only ask for|just need) the {facts} of '{first}', '{second}' and '{third}', in "
+        "this order, (with commas|comma-separated).",
+        "Their {facts} are (missing in|not in) my table: '{first}', '{second}', '{third}'. (Find|Get) them and answer "
+        "in the same order, with commas between.",
+        "Tell me, with commas between, (first|to begin with) what the page of '{first}' has, then that of '{second}', "
+        "then that of '{third}': (I mean|I ask for) the {facts}.",
     ),
     held_out=(
         "Visit the pages of '{first}', '{second}' and '{third}'. Which {facts} do they show? (List|Name) them in this "

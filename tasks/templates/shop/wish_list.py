@@ -56,6 +56,30 @@ TEMPLATE = Template(
         "Please edit my wish list. '{product}' is new on it, and of the two things there so far the {extreme} one "
         "(goes|has to go).",
         "Take the {extreme} of my two wishes from the wish list and have '{product}' there (instead|in its place).",
+        "By the end my wish list (holds|contains) '{product}' but no longer the {extreme} of the two things that "
+        "(are|were) there before.",
+        "A friend told me about '{product}', so I wish for it now: on the wish list with it, and (remove|delete) the "
+        "{extreme} of my two (earlier|older) wishes.",
+        "(Make sure|See to it) that '{product}' is on my wish list and that the {extreme} of the two products now on "
+        "it (is gone|is removed).",
+        "The {extreme} of the two things on my wish list is to be (removed|deleted), and '{product}' is to be "
+        "(added|put there).",
+        "'{product}' (onto|to be added to) my wish list, the {extreme} of the two earlier wishes (off it|to be "
+        "removed).",
+        "Could you (remove|delete) the {extreme} one of the two products on my wish list, and (add|save) '{product}' "
+        "to that list?",
+        "I would like '{product}' on my wish list. Compare the prices of the two things there now and (delete|remove) "
+        "the {extreme} (one|of them).",
+        "Which of the two wishes on my wish list is {extreme}? (That one|It) can go; '{product}' (should come|is) in "
+        "its place.",
+        "Somebody gave me the {extreme} of my two wishes. So (remove|strike) it from the wish list, and (add|put) "
+        "'{product}' on the list.",
+        "Open the page of '{product}' and add it to my wish list, then go to the list and (remove|take away) the "
+        "{extreme} of the two wishes that were there (first|before).",
+        "Keep one of the two things on my wish list, (drop|remove) the {extreme} one, and (add|include) '{product}' as "
+        "a new wish.",
+        "Three wishes are too many for me: with '{product}' (added|put) on the wish list, the {extreme} of the two old "
+        "ones (must go|has to be removed).",
     ),
     held_out=(
         "(Swap|Exchange) something on my wish list: out goes the {extreme} of the two products there, in comes "
