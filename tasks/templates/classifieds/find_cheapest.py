@@ -18,6 +18,8 @@ def draw(drawing: Drawing) -> Draft:
     own = {row["kind"] for row in listings(drawing, own=True)}
     row = drawing.choose([each for each in firsts if each["kind"] not in own], "title")
     kind = row["kind"]
+    if row["next"]["price"] == row["price"]:
+        raise Unfit("two of them cost the same")
     if found_by(drawing, kind) > sum(each["kind"] == kind for each in offered):
         raise Unfit("a search for the kind finds something else too")
     anywhere = min((each for each in offered if each["kind"] == kind), key=lambda each: each["price"])
