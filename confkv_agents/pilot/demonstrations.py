@@ -157,6 +157,13 @@ def _wrong_link(observation: Observation, rng: random.Random) -> str | None:
     return f"{quote(chosen.name, 80)} [{chosen.id}]"
 
 
+def keep_picture(png: bytes, pictures: dict[str, bytes]) -> str:
+    """Add a picture to others by name, and return the name: the same picture has the same one."""
+    name = hashlib.sha256(png).hexdigest()[:20]
+    pictures[name] = png
+    return name
+
+
 _ROLES = {"system": "system", "human": "user", "ai": "assistant"}
 
 
@@ -169,7 +176,5 @@ def _plain(message: BaseMessage, pictures: dict[str, bytes]) -> dict[str, Any]:
             parts.append({"text": block["text"]})
         else:
             png = base64.b64decode(block["base64"])
-            name = hashlib.sha256(png).hexdigest()[:20]
-            pictures[name] = png
-            parts.append({"picture": name})
+            parts.append({"picture": keep_picture(png, pictures)})
     return {"role": _ROLES[message.type], "content": parts}

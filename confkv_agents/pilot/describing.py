@@ -6,7 +6,6 @@ learns to read what the eyes see. Pictures stand on compact pages, behind the li
 
 from __future__ import annotations
 
-import hashlib
 import io
 import random
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from typing import Any
 
 from confkv_agents.evaluation.agents import open_agent
 from confkv_agents.pilot.captions import caption, several
-from confkv_agents.pilot.demonstrations import Demonstration
+from confkv_agents.pilot.demonstrations import Demonstration, keep_picture
 from confkv_agents.pilot.pictures import Shown, draw
 from confkv_agents.web.text import quote
 
@@ -93,6 +92,4 @@ def _name(shown: Shown, rng: random.Random) -> str:
 def _keep(shown: Shown, pictures: dict[str, bytes]) -> str:
     file = io.BytesIO()
     shown.image.save(file, "PNG")
-    name = hashlib.sha256(file.getvalue()).hexdigest()[:20]
-    pictures[name] = file.getvalue()
-    return name
+    return keep_picture(file.getvalue(), pictures)
