@@ -191,9 +191,8 @@ def _attend_read(read: Read, layer: int, query: torch.Tensor, key: torch.Tensor,
         read.layers[layer] = key[0], value[0]
         return causal_attention(query[0], key[0], value[0])[None].transpose(1, 2)
     keys, values = read.layers[layer]
-    return torch.as_tensor(_Answering.apply(query[0], key[0], value[0], keys, values, read.places))[None].transpose(
-        1, 2
-    )
+    out: torch.Tensor = _Answering.apply(query[0], key[0], value[0], keys, values, read.places)
+    return out[None].transpose(1, 2)
 
 
 def _with_column(rows: torch.Tensor, added: torch.Tensor) -> torch.Tensor:

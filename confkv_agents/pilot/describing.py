@@ -58,9 +58,9 @@ def describe(number: int, seed: int = 0) -> Demonstration:
         answer = write_reply(lines[at], f"click [{ids[at]}]", (names[at], ids[at]))
     else:
         asked = rng.choice(_SAY)
-        answer = "\n".join(f"[{number}] {line}" for number, line in zip(ids, lines, strict=True))
+        answer = "\n".join(f"[{id_}] {line}" for id_, line in zip(ids, lines, strict=True))
     made = Demonstration(name_of(number, seed), True, 1)
-    elements = [f"{quote(name)} [{number}]" for name, number in zip(names, ids, strict=True)]
+    elements = [f"{quote(name)} [{id_}]" for name, id_ in zip(names, ids, strict=True)]
     made.messages = [
         {"role": "user", "content": _page(asked, elements, [_keep(each, made.pictures) for each in shown])},
         {"role": "assistant", "content": [{"text": answer}], "learn": True},
