@@ -38,11 +38,12 @@ def eyes(
     ] = None,
     pictures: Annotated[int, typer.Option(help="Pictures to train on.", min=1)] = 16384,
     held: Annotated[int, typer.Option(help="Pictures to take figures on.", min=1)] = 2048,
-    steps: Annotated[int, typer.Option(help="Steps on facts.", min=1)] = 4000,
+    steps: Annotated[int, typer.Option(help="Steps on facts.", min=0)] = 4000,
     word_steps: Annotated[int, typer.Option(help="Steps on words' embeddings.", min=0)] = 1000,
     caption_steps: Annotated[int, typer.Option(help="Steps on captions.", min=0)] = 1000,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.", min=1)] = 250,
     seed: Annotated[int, typer.Option(help="Seed.")] = 0,
+    start: Annotated[Path | None, typer.Option(help="Folder of trained weights to begin with.")] = None,
     threads: Annotated[int, typer.Option(help="Threads to compute with.", min=1)] = 1,
 ) -> None:
     """Train eyes and projector on drawn pictures; run it again to continue where it was stopped."""
@@ -52,7 +53,8 @@ def eyes(
     from confkv_agents.pilot.eyes_run import EyesPlan, train_all
 
     torch.set_num_threads(threads)
-    plan = EyesPlan(pictures, held, steps, word_steps, caption_steps, save_every=save_every, seed=seed)
+    begin = user_path(start) if start else None
+    plan = EyesPlan(pictures, held, steps, word_steps, caption_steps, save_every=save_every, seed=seed, start=begin)
     folder = user_path(out)
     target = user_path(weights) if weights else folder / "weights"
     typer.echo(train_all(plan, folder, target, lambda line: typer.echo(line, err=True)))

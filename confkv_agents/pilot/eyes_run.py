@@ -1,4 +1,4 @@
-"""The whole training of the eyes, from drawn pictures to weights: four stages, each continued where it was stopped."""
+"""The whole training of the eyes, from drawn pictures to weights: three stages, each continued where it was stopped."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 
 import torch
 from safetensors import safe_open
+from safetensors.torch import load_file
 from torch import nn
 
 from confkv_agents.engine.eyes import EyesConfig, EyesModel, Resampler
 from confkv_agents.engine.loading import native_bfloat16
-from confkv_agents.engine.pilot_weights import network_weights
+from confkv_agents.engine.pilot_weights import network_weights, trained_weights
 from confkv_agents.engine.weights import embedded_model
 from confkv_agents.errors import ConfigError
 from confkv_agents.pilot.export import eyes_tensors, write_trained
@@ -36,12 +37,13 @@ class EyesPlan:
     Attributes:
         pictures: Pictures to train on.
         held: Pictures to take figures on.
-        steps: Of the first stage: the heads teach the resampler.
+        steps: Of the first stage: the heads teach the resampler. 0 leaves it out.
         word_steps: Of the second: the projector learns words' embeddings.
         caption_steps: Of the third: the frozen text model teaches captions.
         rate: Highest learning rate of the first stage; the others take half of it.
         save_every: Steps between checkpoints of the first stage; the others take a fifth of it.
         seed: Of everything random but the pictures.
+        start: Folder of trained weights to begin with, instead of random ones.
     """
 
     pictures: int = 16384
@@ -52,6 +54,11 @@ class EyesPlan:
     rate: float = 1e-3
     save_every: int = 250
     seed: int = 0
+    start: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.stages():
+            raise ConfigError("no stage has steps; give one of them some")
 
     def stages(self) -> dict[str, Settings]:
         """Settings of the stages by their folders' names, in order; a stage of no steps is left out."""
@@ -99,7 +106,11 @@ def train_all(plan: EyesPlan, folder: Path, weights: Path, say: Say = lambda _: 
     resampler, heads, projector = modules["resampler"], modules["heads"], modules["projector"]
     assert isinstance(resampler, Resampler)
     assert isinstance(heads, Heads)
-    about: dict[str, Any] = {"plan": asdict(plan), "pictures": len(pictures), "held": len(held), "stages": {}}
+    told = asdict(plan)
+    if plan.start is not None:
+        start_from(plan.start, resampler, projector)
+        told["start"] = trained_weights(plan.start).facts["sha256"]
+    about: dict[str, Any] = {"plan": told, "pictures": len(pictures), "held": len(held), "stages": {}}
     for name, settings in plan.stages().items():
         say(f"stage {name}: {settings.steps} steps")
         start = time.monotonic()
@@ -129,6 +140,23 @@ def new_modules(config: EyesConfig, width: int, seed: int) -> dict[str, nn.Modul
         "heads": Heads(config.tokens * config.hidden_size, kinds()),
         "projector": make_projector(config, width, seed),
     }
+
+
+def start_from(folder: Path, resampler: nn.Module, projector: nn.Module) -> None:
+    """Set resampler and projector to trained weights.
+
+    Raises:
+        WeightsMissingError: There are none in the folder.
+        ModelError: They are altered, or were trained on top of other weights.
+        ConfigError: They are of other sizes.
+    """
+    parts = load_file(trained_weights(folder).weights)
+    for prefix, module in (("eyes.", resampler), ("projector.", projector)):
+        state = {name.removeprefix(prefix): part.float() for name, part in parts.items() if name.startswith(prefix)}
+        try:
+            module.load_state_dict(state)
+        except RuntimeError as error:
+            raise ConfigError(f"the weights in {folder} do not fit {prefix[:-1]}: {error}") from error
 
 
 def load_modules(modules: Mapping[str, nn.Module], folder: Path) -> None:

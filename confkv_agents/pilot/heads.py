@@ -23,6 +23,7 @@ class Heads(nn.Module):
 
     def __init__(self, width: int, kinds: Sequence[str]):
         super().__init__()
+        self.kinds = tuple(kinds)
         self._names: dict[str, list[str]] = {
             "kind": list(kinds),
             "colour": list(COLOURS),

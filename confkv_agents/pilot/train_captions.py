@@ -162,12 +162,13 @@ def train_captions(
         say: Told the curve.
 
     Returns:
-        The curve, with held-out accuracies of written captions per fact.
+        The curve, with held-out accuracies of written captions per fact, and of the words nearest to the tokens where
+        words are trained on.
     """
     reader.model.requires_grad_(False)
     modules = {"resampler.": resampler, "heads.": heads, "projector.": projector}
     parameters = {name: value for prefix, module in modules.items() for name, value in trained(module, prefix)}
-    aligned = Words(reader.tokenizer, reader.model.get_input_embeddings().weight) if words else None
+    aligned = Words(reader.tokenizer, reader.model.get_input_embeddings().weight, heads.kinds) if words else None
 
     def loss_of(step: int) -> torch.Tensor:
         rng = random.Random(f"{settings.seed}:{step}")
@@ -190,11 +191,11 @@ def train_captions(
     def evaluate() -> Mapping[str, float]:
         at = [place for place, each in enumerate(held.facts) if each.count][:judged]
         with torch.inference_mode():
-            said = [
-                line
-                for start in range(0, len(at), 64)
-                for line in say_captions(reader, projector(resampler(*held.batch(at[start : start + 64]))))
-            ]
-        return caption_accuracies(said, [held.facts[place] for place in at])
+            parts = [projector(resampler(*held.batch(at[start : start + 64]))) for start in range(0, len(at), 64)]
+            said = [line for part in parts for line in say_captions(reader, part)]
+        facts = [held.facts[place] for place in at]
+        nearest = aligned.right(torch.cat(parts), facts) if aligned else {}
+        shares = {f"nearest_{fact}": round(sum(right) / len(right), 4) for fact, right in nearest.items()}
+        return caption_accuracies(said, facts) | shares
 
     return train(parameters, loss_of, settings, folder, evaluate, say)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,10 @@ from confkv_agents.engine.eyes import EyesConfig, EyesModel
 from confkv_agents.engine.pilot_weights import trained_weights
 from confkv_agents.errors import ConfigError
 from confkv_agents.pilot import features as features_module
+from confkv_agents.pilot.captions import COLOURS as ALL_COLOURS
 from confkv_agents.pilot.captions import Facts, caption
 from confkv_agents.pilot.export import eyes_tensors, write_trained
-from confkv_agents.pilot.eyes_run import EyesPlan, load_modules
+from confkv_agents.pilot.eyes_run import EyesPlan, load_modules, start_from
 from confkv_agents.pilot.features import Shards, load_shards, make_shards
 from confkv_agents.pilot.heads import Heads
 from confkv_agents.pilot.pictures import Shown
@@ -228,19 +230,28 @@ def test_written_captions_are_what_generate_writes(reader: Reader) -> None:
 
 def test_words_pull_tokens_to_the_embeddings_of_what_is_seen(reader: Reader) -> None:
     embeddings = reader.model.get_input_embeddings().weight.detach()
-    words = Words(reader.tokenizer, embeddings)
+    words = Words(reader.tokenizer, embeddings, ("mug", "coat"))
+    scale = embeddings.square().sum(-1).mean()
 
     def mean(text: str) -> torch.Tensor:
         return embeddings[reader.ids(" " + text)].mean(0)
 
-    exact = torch.stack([mean("two"), mean("red"), mean("mugs"), mean("a crack on a table")])[None]
+    def chosen(token: torch.Tensor, names: Sequence[str], right: str) -> float:
+        distances = torch.stack([(token - mean(name)).square().sum() for name in names]) / scale
+        return -torch.log_softmax(-20 * distances, 0)[list(names).index(right)].item()
+
+    tokens = torch.stack([mean("two"), mean("red"), mean("mugs"), mean("crack table")])[None]
     facts = Facts("mug", "red", 2, mark="cracked", scene="table")
-    assert words.loss(exact, [facts]).item() == pytest.approx(0, abs=1e-9)
-    assert words.loss(exact, [Facts("mug", "", 0)]).item() == pytest.approx(0, abs=1e-9)  # says the thing only
-    scale = embeddings.square().sum(-1).mean()
-    moved = exact.clone()
-    moved[0, 1] += 1.0
-    assert words.loss(moved, [facts]).item() == pytest.approx(64 / 4 / scale.item(), rel=1e-4)
+    numbers = ["some", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    slots = [(numbers, "two"), (["plain", *ALL_COLOURS], "red"), (["mug", "mugs", "coat", "coats"], "mugs")]
+    for moved in (0.0, 1.0):
+        tokens[0, 1] += moved
+        choice = sum(chosen(token, *slot) for token, slot in zip(tokens[0], slots, strict=False)) / 3
+        expected = choice + 64 * moved**2 / 4 / scale.item()
+        assert words.loss(tokens, [facts]).item() == pytest.approx(expected, rel=1e-4)
+    nothing = torch.stack([mean("one"), mean("plain"), mean("coat"), mean("plain")])[None]
+    assert words.right(nothing, [Facts("coat")]) == {"count": [True], "colour": [True], "thing": [True]}
+    assert words.right(nothing, [facts]) == {"count": [False], "colour": [False], "thing": [False]}
 
 
 @pytest.mark.parametrize("words", [1.0, 0.0], ids=["words", "captions"])
@@ -255,6 +266,7 @@ def test_the_projector_learns_while_the_text_model_stays(
         resampler, heads, projector, reader, shards, shards, settings, tmp_path, words=words, judged=4
     )
     assert curve[-1]["loss"] < curve[0]["loss"] and "all" in curve[-1]
+    assert ("nearest_thing" in curve[-1]) == bool(words)
     assert all(torch.equal(value, before[name]) for name, value in reader.model.state_dict().items())
     assert (tmp_path / CHECKPOINT).is_file()
 
@@ -278,3 +290,18 @@ def test_written_weights_are_found_and_other_parts_stay(tmp_path: Path) -> None:
 def test_a_plan_names_its_stages_and_leaves_out_empty_ones() -> None:
     assert list(EyesPlan().stages()) == ["eyes", "words", "captions"]
     assert list(EyesPlan(word_steps=0, caption_steps=0).stages()) == ["eyes"]
+    assert list(EyesPlan(steps=0).stages()) == ["words", "captions"]
+    with pytest.raises(ConfigError, match="no stage has steps"):
+        EyesPlan(steps=0, word_steps=0, caption_steps=0)
+
+
+def test_eyes_can_begin_with_trained_weights(tmp_path: Path) -> None:
+    old, new = EyesModel(SMALL).resampler, EyesModel(SMALL).resampler
+    projector, fresh = make_projector(SMALL, 64), make_projector(SMALL, 64, seed=1)
+    write_trained(tmp_path, eyes_tensors(old, projector), SMALL, {"eyes": {}})
+    start_from(tmp_path, new, fresh)
+    for before, after in ((old, new), (projector, fresh)):
+        for one, other in zip(before.parameters(), after.parameters(), strict=True):
+            assert torch.equal(one.bfloat16().float(), other)
+    with pytest.raises(ConfigError, match="do not fit projector"):
+        start_from(tmp_path, new, make_projector(SMALL, 32))
