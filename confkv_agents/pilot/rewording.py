@@ -1,13 +1,15 @@
-"""Demonstrations in other words: the same episode under another wording of its task.
+"""Demonstrations in other words: the same episode under another wording of its task, and with other codes.
 
 What is done depends on the task, not on how it is put, so every wording of a template makes a new conversation of an
-episode that was played once.
+episode that was played once. Codes and telephone numbers mean nothing but themselves; with others in their places, what
+is read early and written late cannot be known by heart.
 """
 
 from __future__ import annotations
 
 import functools
 import random
+import re
 from copy import deepcopy
 
 from confkv_agents.pilot.demonstrations import Demonstration
@@ -15,6 +17,8 @@ from confkv_agents.web.tasks import World, load_template
 
 _WORLDS = 16
 _OPENING = "Task: "
+_CODE = re.compile(r"\b(?:[A-Z]{2}-?\d{3}|555-\d{4})\b")  # of goods, frames and coupons; of telephones
+_LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 
 
 def reworded(made: Demonstration, seed: int = 0) -> Demonstration | None:
@@ -25,8 +29,9 @@ def reworded(made: Demonstration, seed: int = 0) -> Demonstration | None:
         seed: Of the choice.
 
     Returns:
-        The conversation with another first message, or None where there is nothing to choose: it stands for no
-        template (a chat, say), its task is in none of the template's wordings of today, or there is one only.
+        The conversation with another task in its first message and other codes throughout, or None where there is
+        nothing to choose: it stands for no template (a chat, say), its task is in none of the template's wordings of
+        today, or there is one only.
     """
     if not made.messages or made.messages[0]["role"] != "system":
         return None
@@ -40,7 +45,29 @@ def reworded(made: Demonstration, seed: int = 0) -> Demonstration | None:
     new = deepcopy(made)
     intent = random.Random(f"{seed}:{made.task}").choice(others)
     new.messages[1]["content"][0]["text"] = f"{_OPENING}{intent}{blank}{page}"
+    _change_codes(new, random.Random(f"{seed}:{made.task}:codes"))
     return new
+
+
+def _change_codes(made: Demonstration, rng: random.Random) -> None:
+    """Put a new code of the same form in each one's place, the same one wherever it stands."""
+    texts = [part for message in made.messages for part in message["content"] if "text" in part]
+    old = dict.fromkeys(code for part in texts for code in _CODE.findall(part["text"]))
+    new: dict[str, str] = {}
+    for code in old:
+        while (drawn := _like(code, rng)) in new.values() or drawn in old:
+            pass
+        new[code] = drawn
+    for part in texts:
+        part["text"] = _CODE.sub(lambda found: new[found[0]], part["text"])
+
+
+def _like(code: str, rng: random.Random) -> str:
+    ground = code[:4] if code.startswith("555-") else ""
+    rest = code[len(ground) :]
+    signs = (rng.choice(_LETTERS) if sign.isalpha() else rng.choice("0123456789") for sign in rest.replace("-", ""))
+    drawn = "".join(signs)
+    return ground + (f"{drawn[:2]}-{drawn[2:]}" if "-" in rest else drawn)
 
 
 @functools.lru_cache(_WORLDS)

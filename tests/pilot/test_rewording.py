@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,20 @@ def test_only_the_task_is_put_in_other_words(intents: list[str]) -> None:
     assert new == before
     told_by_seed = {reworded(before, seed).messages[1]["content"][0]["text"] for seed in range(8)}  # type: ignore[union-attr]
     assert len(told_by_seed) > 3
+
+
+def test_codes_are_others_and_the_same_wherever_they_stand(intents: list[str]) -> None:
+    before = episode(intents[0])
+    before.messages[1]["content"][0]["text"] += "\nSKU DX655, frame XD-832, 555-9386, $832, 25% off"
+    before.messages[2]["content"][0]["text"] = "code XD-832, not DX655\ntype [2] [XD-832 555-9386]"
+    new = reworded(before)
+    assert new is not None
+    read, said = (new.messages[at]["content"][0]["text"] for at in (1, 2))
+    found = re.search(r"\nSKU ([A-Z]{2}\d{3}), frame ([A-Z]{2}-\d{3}), (555-\d{4}), \$832, 25% off$", read)
+    assert found is not None, read
+    sku, frame, phone = found.groups()
+    assert not {sku, frame, phone} & {"DX655", "XD-832", "555-9386"}
+    assert said == f"code {frame}, not {sku}\ntype [2] [{frame} {phone}]"
 
 
 def test_what_is_no_episode_of_a_wording_of_today_is_left_out() -> None:
