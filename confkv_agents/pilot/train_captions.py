@@ -162,8 +162,8 @@ def train_captions(
         say: Told the curve.
 
     Returns:
-        The curve, with held-out accuracies of written captions per fact, and of the words nearest to the tokens where
-        words are trained on.
+        The curve, with held-out accuracies per fact: of written captions, or of the words nearest to the tokens where
+        these are trained on.
     """
     reader.model.requires_grad_(False)
     modules = {"resampler.": resampler, "heads.": heads, "projector.": projector}
@@ -190,12 +190,12 @@ def train_captions(
 
     def evaluate() -> Mapping[str, float]:
         at = [place for place, each in enumerate(held.facts) if each.count][:judged]
+        facts = [held.facts[place] for place in at]
         with torch.inference_mode():
             parts = [projector(resampler(*held.batch(at[start : start + 64]))) for start in range(0, len(at), 64)]
-            said = [line for part in parts for line in say_captions(reader, part)]
-        facts = [held.facts[place] for place in at]
-        nearest = aligned.right(torch.cat(parts), facts) if aligned else {}
-        shares = {f"nearest_{fact}": round(sum(right) / len(right), 4) for fact, right in nearest.items()}
-        return caption_accuracies(said, facts) | shares
+            if aligned is None:
+                return caption_accuracies([line for part in parts for line in say_captions(reader, part)], facts)
+            nearest = aligned.right(torch.cat(parts), facts)
+        return {fact: round(sum(right) / len(right), 4) for fact, right in nearest.items()}
 
     return train(parameters, loss_of, settings, folder, evaluate, say)

@@ -265,8 +265,8 @@ def test_the_projector_learns_while_the_text_model_stays(
     curve = train_captions(
         resampler, heads, projector, reader, shards, shards, settings, tmp_path, words=words, judged=4
     )
-    assert curve[-1]["loss"] < curve[0]["loss"] and "all" in curve[-1]
-    assert ("nearest_thing" in curve[-1]) == bool(words)
+    assert curve[-1]["loss"] < curve[0]["loss"]
+    assert curve[-1].keys() >= ({"count", "colour", "thing"} if words else {"all", "kind"})
     assert all(torch.equal(value, before[name]) for name, value in reader.model.state_dict().items())
     assert (tmp_path / CHECKPOINT).is_file()
 
