@@ -16,9 +16,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = (
     ("tests/cache", "tests/engine", "tests/evaluation"),
-    ("tests/test_oracle_tasks.py", "tests/envs/miniwob"),
+    (
+        "tests/test_oracle_tasks.py",
+        "tests/envs/miniwob",
+        "tests/test_chat_models_standard_embedded.py",
+        "tests/test_check_cuda.py",
+    ),
 )
-"""What runs beside the rest: what computes, and what mostly waits for a browser."""
+"""What runs beside the rest: what computes, and what mostly waits for a browser; all three take about as long."""
 
 
 def main() -> int:
@@ -33,14 +38,16 @@ def main() -> int:
     for number, group in enumerate(groups, start=1):
         group[:0] = [f"--junitxml={Path(report) / f'tests-{number}.xml'}"] if report else []
     *beside, rest = groups
+    # More threads of torch than free cores wait for each other.
+    environment = {"OMP_NUM_THREADS": "1", **os.environ}
     with contextlib.ExitStack() as stack:
         logs = [stack.enter_context(tempfile.TemporaryFile()) for _ in beside]
         running = [
-            subprocess.Popen([*command, *group], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+            subprocess.Popen([*command, *group], cwd=ROOT, env=environment, stdout=log, stderr=subprocess.STDOUT)
             for group, log in zip(beside, logs, strict=True)
         ]
         try:
-            codes = [subprocess.run([*command, *rest], cwd=ROOT, check=False).returncode]
+            codes = [subprocess.run([*command, *rest], cwd=ROOT, env=environment, check=False).returncode]
             codes += [process.wait() for process in running]
         finally:
             for process in running:

@@ -19,14 +19,14 @@ def test_stored_slots_never_exceed_budget_and_chunk(policy, int8_share, fed_in, 
         fed_in = 7  # one by one is slow, and the same code for every family
     config = CacheConfig(policy=policy, budget=32, window=8, sinks=2, chunk=16, pyramid=0.4, int8_share=int8_share)
     cache = ConfKVCache(model.config, config)
-    prompt = make_prompt("llama", 160 if fed_in == 1 else 320).ids
+    prompt = make_prompt("llama", 160 if fed_in == 1 else 208).ids
     limits = cache._schedule._share(config.budget)
     for part in prompt.split(fed_in, 1):
         cache.observe(model(input_ids=part, cache=cache).logits[:, -1])
         for stored, limit in zip(cache.stored_slots(), limits, strict=True):
             assert stored[0] <= limit + config.chunk
     token = prompt[:, -1:]
-    for _ in range(40):
+    for _ in range(24):
         cache.observe(model(input_ids=token, cache=cache).logits[:, -1])
         allowed = cache._schedule.slots()[:, 0] + 1
         stored = [row[0] for row in cache.stored_slots()]
@@ -35,7 +35,7 @@ def test_stored_slots_never_exceed_budget_and_chunk(policy, int8_share, fed_in, 
         assert all(s <= a + config.shrink for s, a in zip(stored, allowed, strict=True))
         if not int8_share:
             assert live.tolist() == stored
-    assert cache.get_seq_length() == prompt.shape[1] + 40
+    assert cache.get_seq_length() == prompt.shape[1] + 24
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -84,13 +84,13 @@ def test_an_int8_token_costs_its_bytes(model):
 
 @pytest.mark.parametrize("int8_share", [0.0, 0.5])
 def test_storage_after_ten_budgets_of_decoding_is_what_it_was_after_one(int8_share, model):
-    cache = new_cache(model, policy="confkv", budget=40, min_budget=40, window=8, int8_share=int8_share)
+    cache = new_cache(model, policy="confkv", budget=24, min_budget=24, window=8, int8_share=int8_share)
     token = make_prompt("llama", 2).ids[:, :1]
     model(input_ids=token, cache=cache)
     sizes = {}
-    for step in range(1, 401):
+    for step in range(1, 241):
         cache.observe(model(input_ids=token, cache=cache).logits[:, -1])
         sizes[step] = cache.nbytes
-    early, late = [[n for step, n in sizes.items() if test(step)] for test in (lambda s: s <= 80, lambda s: s > 80)]
+    early, late = [[n for step, n in sizes.items() if test(step)] for test in (lambda s: s <= 48, lambda s: s > 48)]
     assert max(late) <= max(early)
     assert len(set(late)) == 1
