@@ -94,12 +94,14 @@ def _common(
 
 @app.command()
 def run(
-    task: Annotated[str, typer.Option(help="Task: a file, or a name such as shop/cheapest_lamp.")],
+    task: Annotated[str, typer.Option(help="Task: a file, or a name such as shop/read_sku.")],
     agent: Annotated[str | None, typer.Option(help=task_commands.AGENT_HELP)] = None,
     model: Annotated[str, typer.Option(help="Model: pilot, embedded, a local folder, or a hub id.")] = "pilot",
     device_map: Annotated[str | None, typer.Option(help=task_commands.DEVICE_MAP_HELP)] = None,
     offload_folder: Annotated[str | None, typer.Option(help=task_commands.OFFLOAD_HELP)] = None,
-    policy: Annotated[str, typer.Option(help="Cache policy: confkv, full, window, h2o.")] = "confkv",
+    policy: Annotated[
+        str, typer.Option(help="Cache policy: confkv, confkv+recall, full, window, h2o, snapkv.")
+    ] = "confkv",
     budget: Annotated[int, typer.Option(help="Slots that a layer of the cache may hold.")] = 512,
     max_steps: Annotated[int | None, typer.Option(help="Steps at most; by default as the task says.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of site and model; by default the task's.")] = None,

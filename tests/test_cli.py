@@ -98,6 +98,8 @@ def test_broken_json_is_named_with_line_and_column(capfd: pytest.CaptureFixture[
         (["--task", "shop/read_sku", "--budget", "many"], ["--budget"]),
         (["--task", "shop/read_sku", "--max-steps", "-1"], ["max_steps is -1"]),
         (["--task", "shop/read_sku", "--timeout", "nan"], ["timeout"]),
+        (["--task", "shop/read_sku", "--seed", "-1"], ["seed -1", "from 0"]),
+        (["--task", "shop/read_sku", "--seed", "1" * 12], ["seed 1111", "999,999,999"]),
         (["--task", "shop/read_sku", "--site", "shop"], ["--site 'shop'", "name=url"]),
         (["--task", "shop/read_sku", "--site", "shop=ftp://x"], ["--site", "name=url"]),
         (["--task", "shop/read_sku", "--site", "shop=http://"], ["--site", "name=url"]),

@@ -28,6 +28,7 @@ _PHASES = {
     "environment": "the browser acts",
     "evaluation": "checking the result",
 }
+_MUCH = 0.8  # of full KV
 _MODEL_COLUMNS = (("read", 7), ("reused", 8), ("KV MiB", 8), ("of full", 8), ("conf", 6))
 _LEAST_ACTION = 20
 
@@ -130,12 +131,14 @@ class RunConsole:
         rows.append(("steps", _steps_in_words(result)))
         if uses_model:
             share = words.ratio(result.peak_kv_bytes, result.full_kv_bytes)
+            # A cache is sized for its budget and the chunk that is read: more than little needs.
+            short = ", as the episode hardly outgrew the budget" if _is_short(result) else ""
             rows += [
                 ("tokens read", words.count(result.tokens_read)),
                 ("tokens reused", words.count(result.tokens_reused)),
                 ("tokens generated", words.count(result.tokens_generated)),
                 ("peak KV held", words.size(result.peak_kv_bytes)),
-                ("full KV would hold", f"{words.size(result.full_kv_bytes)} (peak is {share} of it)"),
+                ("full KV would hold", f"{words.size(result.full_kv_bytes)} (peak is {share} of it{short})"),
                 ("budget, slots", words.span(result.budget)),
                 ("confidence", words.span(result.confidence, 2)),
             ]
@@ -180,6 +183,12 @@ def _steps_in_words(result: EpisodeResult) -> str:
     if not result.parse_failures:
         return str(result.steps)
     return f"{result.steps}, of which {result.parse_failures} held no action"
+
+
+def _is_short(result: EpisodeResult) -> bool:
+    """Whether a bounded cache could not show its worth."""
+    peak, full = result.peak_kv_bytes, result.full_kv_bytes
+    return bool(result.budget and peak and full and peak >= _MUCH * full)
 
 
 def _checks_rows(checks: list[dict[str, Any]]) -> list[tuple[str, Text | str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from confkv_agents.errors import ConfigError
 from confkv_agents.paths import user_path
 
 EMBEDDED, PILOT = "embedded", "pilot"
+_SEEDS = 10**9  # as many as `--seeds` can name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,3 +80,14 @@ class PlayOptions:
         for path in (self.model, self.out):
             user_path(path)
         check_device_map(parse_device_map(self.device_map), self.offload_folder)
+
+
+def check_seeds(seeds: Iterable[int]) -> None:
+    """Refuse seeds that `--seeds` could not name.
+
+    Raises:
+        ConfigError: One is negative, or very large.
+    """
+    for seed in seeds:
+        if not 0 <= seed < _SEEDS:
+            raise ConfigError(f"seed {seed}: pass a whole number from 0 to {_SEEDS - 1:,}")

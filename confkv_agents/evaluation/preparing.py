@@ -247,9 +247,26 @@ def files_of(agent_file: AgentFile, tasks: Sequence[Task], options: PlayOptions)
     return files | {f"site {folder.name}": folder for folder in folders}
 
 
-def remarks_of(options: PlayOptions, agent_file: AgentFile) -> list[str]:
-    """What a reader of the results should know."""
-    return [EMBEDDED_REMARK] if agent_file.needs_model and options.model == EMBEDDED else []
+def remarks_of(
+    options: PlayOptions, agent_file: AgentFile, tasks: Sequence[Task], seeds: Sequence[int] = ()
+) -> list[str]:
+    """What a reader of the results should know.
+
+    Args:
+        options: How tasks are played.
+        agent_file: Whose.
+        tasks: What is played.
+        seeds: Under which seeds, where not under each task's own.
+    """
+    found = [EMBEDDED_REMARK] if agent_file.needs_model and options.model == EMBEDDED else []
+    moved = [task for task in tasks if task.seed is not None and any(seed != task.seed for seed in seeds)]
+    if moved:
+        found.append(
+            f"{len(moved)} of {len(tasks)} tasks were written for one state of their sites ({moved[0].key} for seed "
+            f"{moved[0].seed}) and are played in another: what they ask for may not be there. "
+            "`confkv-agent tasks make` writes tasks for other seeds."
+        )
+    return found
 
 
 def _site_folder(name: str) -> Path | None:

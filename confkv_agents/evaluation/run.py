@@ -16,7 +16,7 @@ from confkv_agents.evaluation import preparing
 from confkv_agents.evaluation.agents import AgentFile, open_agent
 from confkv_agents.evaluation.episode import run_episode
 from confkv_agents.evaluation.means import load_judges, make_means, surroundings_of
-from confkv_agents.evaluation.options import PlayOptions
+from confkv_agents.evaluation.options import PlayOptions, check_seeds
 from confkv_agents.evaluation.recording import RunRecorder, require_writable
 from confkv_agents.evaluation.records import EpisodeResult
 from confkv_agents.evaluation.report import write_reports
@@ -40,6 +40,11 @@ class RunOptions(PlayOptions):
     task: str
     policy: str = "confkv"
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        super().__post_init__()
+        check_seeds(() if self.seed is None else (self.seed,))
 
 
 @dataclass
@@ -96,7 +101,7 @@ def run(options: RunOptions, console: RunConsole | None = None) -> RunOutcome:
             version = browser.version()
         observation = preparing.observation_config(options, tasks, model, agent_file)
         recorder = _recorder(options, agent_file, tasks, observation, version)
-        _introduce(options, agent_file, console)
+        _introduce(options, agent_file, tasks, console)
         results: list[EpisodeResult] = []
         try:
             with (
@@ -129,7 +134,7 @@ def _recorder(
         user_path(options.out),
         configuration=configuration,
         details={
-            "remarks": preparing.remarks_of(options, agent_file),
+            "remarks": _remarks(options, agent_file, tasks),
             "browser": browser,
             "headed": options.headed,
             "sites": dict(options.sites),
@@ -169,7 +174,11 @@ def _play(
     return result
 
 
-def _introduce(options: RunOptions, agent_file: AgentFile, console: RunConsole | None) -> None:
+def _remarks(options: RunOptions, agent_file: AgentFile, tasks: list[Task]) -> list[str]:
+    return preparing.remarks_of(options, agent_file, tasks, () if options.seed is None else (options.seed,))
+
+
+def _introduce(options: RunOptions, agent_file: AgentFile, tasks: list[Task], console: RunConsole | None) -> None:
     if console is None:
         return
     rows = [("agent", agent_file.name)]

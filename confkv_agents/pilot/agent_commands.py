@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from confkv_agents.errors import ConfigError
+from confkv_agents.evaluation.recording import require_writable
 from confkv_agents.evaluation.template_commands import parse_seeds, write_tasks
 from confkv_agents.evaluation.words import printable
+from confkv_agents.paths import user_path
 
 if TYPE_CHECKING:
     import torch
@@ -35,6 +37,7 @@ def data(
     from confkv_agents.pilot.data import DataOptions, make_data
     from confkv_agents.web.tasks import find_templates, load_template
 
+    _require_file_or_nothing(out)
     names = [name for pattern in template or ["*"] for name in find_templates(pattern)]
     left_out = {name for pattern in without or [] for name in find_templates(pattern)}
     chosen = [load_template(name) for name in dict.fromkeys(names) if name not in left_out]
@@ -57,6 +60,7 @@ def chat(
     from confkv_agents.pilot.chat import chats, questions
     from confkv_agents.pilot.data import appending, read_data
 
+    _require_file_or_nothing(out)
     have = {each.task: each.success for each in read_data(out, successes_only=False)}
     left = [each for each in questions(count, seed) if f"chat:{each}" not in have]
     with appending(out) as keep:
@@ -78,6 +82,7 @@ def describe(
     from confkv_agents.pilot.describing import describe as make
     from confkv_agents.pilot.describing import name_of
 
+    _require_file_or_nothing(out)
     have = {each.task for each in read_data(out)}
     left = [number for number in range(count) if name_of(number, seed) not in have]
     with appending(out) as keep:
@@ -97,7 +102,9 @@ def reword(
     from confkv_agents.pilot.data import appending, link_pictures, read_data
     from confkv_agents.pilot.rewording import reworded
 
-    if out.exists() and data.exists() and out.samefile(data):
+    _require_files([data])
+    _require_file_or_nothing(out)
+    if out.exists() and out.samefile(data):
         raise ConfigError(f"{out} holds the episodes themselves; name another file")
     have = {each.task for each in read_data(out)}
     played = [each for each in read_data(data) if each.task not in have]
@@ -137,18 +144,21 @@ def train(
     from confkv_agents.pilot.train_agent import AgentData, AgentPlan, train_agent
     from confkv_agents.pilot.training import Settings
 
+    _require_files(data)
+    require_writable(out)
+    settings = Settings(steps, rate, warmup=20, decay=decay, weight_decay=0.0, save_every=save_every, seed=seed)
+    plan = AgentPlan(settings, batch, rank, start, processes, full_every, compiled)
     if compiled and not any(map(shutil.which, ("c++", "g++", "clang++"))):
         raise ConfigError("--compiled needs a C++ compiler, and there is none")
     encoded, pictures = _encoded(data)
     fitting = [each for each in encoded if len(each.ids) <= longest]
     if len(fitting) < 2:
-        raise ConfigError(f"{', '.join(map(str, data))} hold {len(fitting)} demonstrations that can be learned from")
+        named = ", ".join(map(str, data))
+        raise ConfigError(f"{len(fitting)} demonstrations to learn from, of at most {longest} tokens, in {named}")
     kept_back = fitting[:: max(2, len(fitting) // 16)][:16]
     learned = [each for each in fitting if not any(each is other for other in kept_back)]
     tokens = sum(len(each.ids) for each in learned)
     typer.echo(f"{len(learned)} demonstrations, {tokens:,} tokens; {len(encoded) - len(fitting)} were too long")
-    settings = Settings(steps, rate, warmup=20, decay=decay, weight_decay=0.0, save_every=save_every, seed=seed)
-    plan = AgentPlan(settings, batch, rank, start, processes, full_every, compiled)
     adapters = train_agent(AgentData(learned, kept_back, pictures), plan, out, _say)
     typer.echo(f"adapters in {adapters}")
 
@@ -218,6 +228,18 @@ def _encoded(files: list[Path]) -> tuple[list[Encoded], dict[str, torch.Tensor]]
         encoded += found
         pictures |= seen
     return encoded, pictures
+
+
+def _require_files(paths: list[Path]) -> None:
+    for path in paths:
+        if not user_path(path).is_file():
+            raise ConfigError(f"{path} is {'a folder' if path.is_dir() else 'not there'}; name a file of JSON lines")
+
+
+def _require_file_or_nothing(path: Path) -> None:
+    if user_path(path).is_dir():
+        raise ConfigError(f"{path} is a folder; name a file")
+    require_writable(path.parent)
 
 
 def _say(line: str) -> None:

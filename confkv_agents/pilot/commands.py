@@ -49,6 +49,7 @@ def eyes(
     """Train eyes and projector on drawn pictures; run it again to continue where it was stopped."""
     import torch
 
+    from confkv_agents.evaluation.recording import require_writable
     from confkv_agents.paths import user_path
     from confkv_agents.pilot.eyes_run import EyesPlan, train_all
 
@@ -57,4 +58,6 @@ def eyes(
     plan = EyesPlan(pictures, held, steps, word_steps, caption_steps, save_every=save_every, seed=seed, start=begin)
     folder = user_path(out)
     target = user_path(weights) if weights else folder / "weights"
+    for place in (folder, target):
+        require_writable(place)
     typer.echo(train_all(plan, folder, target, lambda line: typer.echo(line, err=True)))

@@ -8,7 +8,7 @@ import json
 import random
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from confkv_agents.errors import ConfigError
@@ -124,7 +124,8 @@ def read_data(path: Path, successes_only: bool = True) -> list[Demonstration]:
         except (ValueError, TypeError) as error:
             if number == len(lines):
                 break
-            raise ConfigError(f"{path}:{number} is no demonstration: {error}") from error
+            wanted = ", ".join(each.name for each in fields(Demonstration) if each.name != "pictures")
+            raise ConfigError(f"{path}:{number} is no demonstration: an object of {wanted} is one") from error
         if made.success or not successes_only:
             found.append(made)
     return found

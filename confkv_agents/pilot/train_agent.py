@@ -81,8 +81,11 @@ class AgentPlan:
     compiled: bool = False
 
     def __post_init__(self) -> None:
-        if self.full_every < 1:
-            raise ConfigError(f"full_every is {self.full_every}; pass a whole number from 1")
+        for name in ("batch", "rank", "processes", "full_every"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"{name} is {getattr(self, name)}; pass a whole number from 1")
+        if self.start is not None and not self.start.is_file():
+            raise ConfigError(f"there are no adapters at {self.start}")
 
 
 def answer_loss(model: Any, episode: Encoded, pictures: Pictures, full: bool = True) -> torch.Tensor:

@@ -54,6 +54,8 @@ class Settings:
     def __post_init__(self) -> None:
         if self.steps < 1 or self.save_every < 1 or self.warmup < 0 or not 0 <= self.decay <= 1:
             raise ConfigError(f"training cannot run with {self}: steps and save_every from 1, decay from 0 to 1")
+        if not 0 < self.rate < math.inf:
+            raise ConfigError(f"the rate is {self.rate}; pass a number above 0")
 
     def rate_at(self, step: int) -> float:
         """Learning rate of a step, counted from 0."""

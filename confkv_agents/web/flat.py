@@ -1,8 +1,8 @@
 """A page's visible texts and elements as a flat list, for pages that Playwright's snapshot cannot hold.
 
 A snapshot that nests about 60 roles does not pass the browser's protocol, and asking for it never ends (30 lists inside
-of each other do). What is in view is then read by a script of our own, in document order, with handles as in
-`clicks.py`.
+of each other do); one of tens of thousands of elements takes longer than an agent should wait. What is in view is then
+read by a script of our own, in document order, with handles as in `clicks.py`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ READ_FLAT = """() => {
   });
   const range = document.createRange();
   let seen = 0;
-  while (walk.nextNode() && found.length < 400 && ++seen < 20000) {
+  while (walk.nextNode() && found.length < 400 && ++seen < 200000) {
     const node = walk.currentNode;
     if (node.nodeType === 3) {
       if (role(node.parentElement)) continue;

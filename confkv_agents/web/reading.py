@@ -118,7 +118,7 @@ def read_page(page: Page, screenshots: bool = True) -> Reading:
 
 
 def _read_tree(page: Page, look: dict[str, Any]) -> tuple[str, Node]:
-    """The snapshot and its tree; a flat one where there can be no snapshot, or it has an unknown form."""
+    """The snapshot and its tree; a flat one where none can be had in time, or it has an unknown form."""
     from playwright.sync_api import TimeoutError
 
     deep = look["depth"] > DEEPEST
@@ -128,9 +128,7 @@ def _read_tree(page: Page, look: dict[str, Any]) -> tuple[str, Node]:
     except SnapshotError as error:
         logger.warning("the page's outline has an unknown form: %s", error)
     except TimeoutError:
-        if not deep:
-            raise
-        logger.info("%s is nested too deep for a snapshot", page.url)
+        logger.info("%s is %s for a snapshot", page.url, "nested too deep" if deep else "too large")
     else:
         _name_editors(root, look["editors"])
         part_lines(root, look["breaks"])

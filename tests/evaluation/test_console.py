@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,6 +89,19 @@ def test_a_check_says_whether_it_passed_what_was_expected_and_what_came():
         "  why       no answer",
     ]
     assert "result       No success (the agent stopped)" in lines
+
+
+@pytest.mark.parametrize(
+    ("peak", "budget", "short"),
+    [(97, {"min": 40, "max": 512}, True), (40, {"min": 40, "max": 512}, False), (100, None, False)],
+)
+def test_a_peak_near_that_of_full_kv_is_explained(peak: int, budget: dict[str, int] | None, short: bool):
+    result = run_episode(FakeEnv(), FakeAgent(["stop [$34]"]), FakeTask())
+    result = replace(result, peak_kv_bytes=peak * 2**20, full_kv_bytes=100 * 2**20, budget=budget)
+    stream = io.StringIO()
+    RunConsole(Console(file=stream, width=120), uses_model=True).result(result, Path("report.html"))
+    (line,) = [line for line in stream.getvalue().splitlines() if line.startswith("full KV would hold")]
+    assert f"(peak is {peak} % of it" in line and ("hardly outgrew" in line) == short
 
 
 def test_without_a_terminal_there_are_no_control_characters():

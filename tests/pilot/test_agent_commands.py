@@ -1,4 +1,4 @@
-"""`confkv-agent pilot eval`: which tasks it plays, and how."""
+"""`confkv-agent pilot ...`: what the commands play and leave out, and what they refuse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from confkv_agents.engine import weights
-from confkv_agents.errors import ConfigError, PluginError
+from confkv_agents.errors import ConfigError, ConfKVError, PluginError
 from confkv_agents.evaluation.batch import api
 from confkv_agents.pilot import agent_commands, data
 from confkv_agents.pilot.commands import pilot_app
@@ -74,3 +74,41 @@ def test_templates_are_left_out_of_the_data_by_name_or_pattern(tmp_path, monkeyp
     assert everything - some == {"classifieds/serial_label", "classifieds/serial_relay", "shop/read_fact"}
     result = CliRunner().invoke(pilot_app, [*command, "--without", "shop/none"])
     assert isinstance(result.exception, PluginError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["data", "--seeds", "1000", "--out", "folder"], "folder is a folder; name a file"),
+        (["describe", "--out", "folder"], "folder is a folder; name a file"),
+        (["describe", "--out", "file/x.jsonl"], "file is not a folder"),
+        (["chat", "--out", "file/x.jsonl"], "file is not a folder"),
+        (["reword", "folder", "--out", "new.jsonl"], "folder is a folder; name a file of JSON lines"),
+        (["reword", "none.jsonl", "--out", "new.jsonl"], "none.jsonl is not there"),
+        (["train", "--data", "none.jsonl", "--out", "run"], "none.jsonl is not there"),
+        (["train", "--data", "file", "--out", "file"], "file is not a folder"),
+        (["train", "--data", "file", "--out", "run", "--steps", "-1"], "steps and save_every from 1"),
+        (["train", "--data", "file", "--out", "run", "--rate", "nan"], "the rate is nan"),
+        (["train", "--data", "file", "--out", "run", "--batch", "0"], "batch is 0"),
+        (["train", "--data", "file", "--out", "run", "--start", "none"], "no adapters at none"),
+        (["eyes", "--out", "file"], "file is not a folder"),
+        (["eyes", "--out", "run", "--steps", "0", "--word-steps", "0", "--caption-steps", "0"], "no stage has steps"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_loaded(
+    tmp_path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CONFKV_HOME", str(tmp_path / "no-weights"))
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("{}")
+    result = CliRunner().invoke(pilot_app, arguments)
+    assert isinstance(result.exception, ConfKVError) and words in str(result.exception), result
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+    assert (tmp_path / "file").read_text() == "{}" and not list((tmp_path / "folder").iterdir())
+
+
+def test_a_line_that_is_no_demonstration_is_named(tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"x": 1}\n')
+    with pytest.raises(ConfigError, match=r"d.jsonl:1 is no demonstration: an object of task, success, steps, mess"):
+        data.read_data(tmp_path / "d.jsonl")

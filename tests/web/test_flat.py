@@ -1,4 +1,4 @@
-"""A page too deep for a snapshot is still read, and acted on, without trying again and again."""
+"""A page too deep or too large for a snapshot is still read, and acted on, without trying again and again."""
 
 from __future__ import annotations
 
@@ -55,6 +55,19 @@ def test_lists_inside_of_lists_are_read_at_once(driver: Driver, monkeypatch: pyt
     assert driver.env.step(f"click [{driver.id_of('Go')}]").observation.title == "went"
     result = driver.env.step(f"type [{driver.id_of('Name')}] [Bea] [0]")
     assert result.error is None and "value 'Bea'" in result.observation.text
+
+
+@pytest.mark.browser
+def test_a_page_too_large_for_a_snapshot_is_read_where_it_is_in_view(
+    driver: Driver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading, "_SNAPSHOT_MS", 50)
+    shown = driver.open("<title>Many</title>" + "".join(f"<a href=/{n}>Link {n}</a> " for n in range(30_000)))
+    assert shown.elements[0].name == "Link 0" and 100 < len(shown.elements) <= 400
+    assert "cannot be read" not in shown.text
+    for _ in range(2):
+        shown = driver.env.step("press [End]").observation
+    assert shown.elements[-1].name == "Link 29999"
 
 
 @pytest.mark.browser

@@ -48,7 +48,9 @@ def compare(a: Path, b: Path, policies: Sequence[str] = (), *, changed_tasks: bo
     for own, other in pairs:
         for label, rows, folder in ((own, left, a), (other, right, b)):
             if label not in rows:
-                raise RecordError(f"{folder} has no policy {label!r}; it has: {', '.join(rows) or 'none'}")
+                named = [row for row in rows if row != NO_POLICY]
+                has = f"it has: {', '.join(named)}" if named else "its agent used no model"
+                raise RecordError(f"{folder} has no policy {label!r}; {has}")
         found.append({"a": own, "b": other, "figures": compare_cases(left[own], right[other])})
     if all(entry["figures"] is None for entry in found):
         raise RecordError(

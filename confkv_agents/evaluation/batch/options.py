@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from confkv_agents import plugins
 from confkv_agents.errors import ConfigError, ExtraMissingError, PluginError, TaskError
 from confkv_agents.evaluation import preparing
-from confkv_agents.evaluation.options import PlayOptions
+from confkv_agents.evaluation.options import PlayOptions, check_seeds
 from confkv_agents.paths import user_path
 
 if TYPE_CHECKING:
@@ -65,6 +65,7 @@ class BatchOptions(PlayOptions):
                 raise ConfigError(f"{name} is {getattr(self, name)}; pass 1 or more")
         if self.seeds is not None and (not self.seeds or len(set(self.seeds)) != len(self.seeds)):
             raise ConfigError("seeds names none, or one twice; pass for example 0,1")
+        check_seeds(self.seeds or ())
         self._check_backend()
 
     def _check_backend(self) -> None:

@@ -101,7 +101,7 @@ def run_batch(
         policies=batch.configs,
         configure=lambda label: _configuration(batch, observation, label),
         details={
-            "remarks": _remarks(options, batch.agent_file),
+            "remarks": _remarks(batch),
             "headed": options.headed,
             "workers": options.workers,
             "backend": options.backend,
@@ -120,7 +120,7 @@ def run_batch(
             rows=[before[unit.key] for unit in units if unit.key in before],
             configuration=store.identity,
             facts=_facts(batch, store, units),
-            remarks=[*_remarks(options, batch.agent_file), *batch.left_out],
+            remarks=[*_remarks(batch), *batch.left_out],
             workers=min(options.workers, max(1, len(missing))),
         )
         return conduct(
@@ -295,9 +295,10 @@ def _configuration(batch: _Batch, observation: Any, label: str) -> dict[str, Any
     return found
 
 
-def _remarks(options: BatchOptions, agent_file: AgentFile) -> list[str]:
+def _remarks(batch: _Batch) -> list[str]:
     """What a reader should know; that an agent without a model is played once, whatever policies were named, too."""
-    found = preparing.remarks_of(options, agent_file)
+    agent_file = batch.agent_file
+    found = preparing.remarks_of(batch.options, agent_file, batch.tasks, batch.options.seeds or ())
     if not agent_file.needs_model:
         found.append(
             f"The agent {agent_file.name} uses no model, so cache policies, budget and model change nothing: "

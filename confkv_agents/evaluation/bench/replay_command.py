@@ -48,17 +48,16 @@ def replay(
     however weak. Of a suite file, the oracle plays the tasks with pages as the agent and the model would be shown them.
     Continues where the same command was interrupted.
     """
-    from confkv_agents.evaluation.bench.recorded import read_recorded
-
-    if scored not in (None, "action", "reply"):
-        raise ConfigError(f"--scored {scored!r}: write action or reply")
-    episodes = read_recorded(_record(run, agent, model, out) if run.suffix == ".toml" else run)
-
+    from confkv_agents.evaluation.bench.policies import parse_policies
     from confkv_agents.evaluation.bench.progress import Reporter
+    from confkv_agents.evaluation.bench.recorded import read_recorded
     from confkv_agents.evaluation.bench.replay import ReplayBench
     from confkv_agents.evaluation.bench.suite import Common, run_bench
     from confkv_agents.paths import user_path
 
+    if scored not in (None, "action", "reply"):
+        raise ConfigError(f"--scored {scored!r}: write action or reply")
+    parse_policies(policies, budget)  # before anything is recorded
     common = Common(
         model=model,
         policies=policies,
@@ -69,6 +68,7 @@ def replay(
         dtype=dtype,
         fresh=fresh,
     )
+    episodes = read_recorded(_record(run, agent, model, out) if run.suffix == ".toml" else run)
     bench = ReplayBench(common, episodes, max_steps, agent, pictures, cast("Scored | None", scored))
     run_bench(bench, Reporter())
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from confkv_agents.errors import TaskError
 from confkv_agents.paths import user_path
@@ -16,6 +17,23 @@ from confkv_agents.web.benchmarks import benchmark_at
 from confkv_agents.web.sites import installed_sites
 from confkv_agents.web.tasks.dialects import DIALECTS, Dialect
 from confkv_agents.web.tasks.models import PLACEHOLDER, PUBLIC_SITES, Task
+
+# JSON's own words, for what pydantic and Python name otherwise.
+_KINDS = {str: "a text", int: "a number", float: "a number", bool: "true or false", type(None): "null", list: "a list"}
+_WORDS = {
+    "missing": "is missing",
+    "extra_forbidden": "is no known field",
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "string_type": "must be a text",
+    "int_type": "must be a whole number",
+    "int_parsing_size": "is too large",
+    "bool_type": "must be true or false",
+    "union_tag_not_found": "must be an object that names its action",
+}
 
 
 def load_tasks(path: str | Path, dialect: Dialect = "vwa", *, sites: Iterable[str] | None = None) -> list[Task]:
@@ -86,7 +104,7 @@ def _read_objects(
     for index, raw in enumerate(objects):
         prefix = f"{path}: [{index}]" if many else f"{path}:"
         if not isinstance(raw, dict):
-            raise TaskError(f"{prefix} a task is a JSON object, not {type(raw).__name__}")
+            raise TaskError(f"{prefix} a task is a JSON object, not {_KINDS[type(raw)]}")
         for field, text in _texts(raw):
             for found in PLACEHOLDER.findall(text):
                 if found not in placeholders.values():
@@ -110,6 +128,17 @@ def _texts(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
             yield from _texts(item, f"{where}.{key}" if where else str(key))
 
 
+def _in_words(problem: ErrorDetails) -> str:
+    """One problem in the words of a task file's writer."""
+    context = problem.get("ctx", {})
+    if problem["type"] == "union_tag_invalid":
+        what = context["discriminator"].strip("'")
+        return f"unknown {what} {context['tag']!r}; known: {context['expected_tags']}"
+    if problem["type"] in ("too_short", "string_too_short") and context["min_length"] == 1:
+        return "may not be empty"
+    return _WORDS.get(problem["type"], problem["msg"].removeprefix("Value error, "))
+
+
 def explain(error: ValidationError) -> str:
     """What is wrong with an object, field by field, in one line."""
     lines = []
@@ -117,6 +146,6 @@ def explain(error: ValidationError) -> str:
         field = ""
         for part in problem["loc"]:
             field += f"[{part}]" if isinstance(part, int) else f".{part}" if field else str(part)
-        lines.append(f"{field or 'the object'}: {problem['msg'].removeprefix('Value error, ')}")
+        lines.append(f"{field or 'the object'}: {_in_words(problem)}")
     more = error.error_count() - len(lines)
     return "; ".join(lines) + (f"; and {more} more" if more > 0 else "")

@@ -61,7 +61,7 @@ class Extension(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    seed: int | None = None
+    seed: int | None = Field(default=None, ge=0, lt=10**9)
     max_steps: int | None = Field(default=None, ge=1)
     oracle: tuple[OracleAction, ...] = ()
     near_miss: tuple[OracleAction, ...] = ()

@@ -9,9 +9,13 @@ import pytest
 
 from confkv_agents.cli import main
 from confkv_agents.errors import ConfigError, ConfKVError, PluginError, TaskError
+from confkv_agents.evaluation.agents import open_agent
 from confkv_agents.evaluation.batch.kinds import kinds_of, length_of
 from confkv_agents.evaluation.batch.options import BatchOptions, batch_tasks, merged, read_suite
+from confkv_agents.evaluation.preparing import remarks_of
 from confkv_agents.plugins import data_dir
+from confkv_agents.web.tasks import load_tasks
+from confkv_agents.web.tasks.models import Extension
 
 SHOP = data_dir("tasks") / "shop"
 
@@ -40,6 +44,17 @@ def test_tasks_are_named_by_pattern_folder_path_or_name(tmp_path: Path, monkeypa
         keys("nowhere/*.json")
     with pytest.raises(PluginError, match="no task"):
         keys("shop/no_such_task")
+
+
+def test_a_task_in_another_state_of_its_site_is_remarked_on() -> None:
+    options = BatchOptions(tasks=("shop/read_sku",), agent="oracle")
+    tasks = [load_tasks(SHOP / "read_sku.json")[0], load_tasks(SHOP / "read_sku.json")[0]]
+    tasks[1] = tasks[1].model_copy(update={"extension": Extension()})  # holds in every state
+    (own,) = {task.seed for task in tasks} - {None}
+    agent = open_agent("oracle")
+    assert remarks_of(options, agent, tasks) == remarks_of(options, agent, tasks, [own]) == []
+    (remark,) = remarks_of(options, agent, tasks, [own, own + 1])
+    assert remark.startswith(f"1 of 2 tasks were written for one state of their sites (read_sku for seed {own})")
 
 
 def test_a_suite_file_holds_options_and_arguments_win(tmp_path: Path) -> None:
@@ -84,6 +99,7 @@ def test_a_wrong_suite_file_is_named_with_its_key(tmp_path: Path, text: str, pro
         ([], "no task is given"),
         (["--tasks", "shop", "--seeds", "0,x"], "--seeds '0,x'"),
         (["--tasks", "shop", "--seeds", "1,1"], "one twice"),
+        (["--tasks", "shop", "--seeds", "0,-1"], "seed"),
         (["--tasks", "shop", "--workers", "0"], "workers is 0"),
         (["--tasks", "shop", "--workers", "2", "--site", "shop=http://127.0.0.1:1"], "--workers 1"),
         (["--tasks", "shop", "--policies", "full,best"], "policy 'best' is unknown"),
