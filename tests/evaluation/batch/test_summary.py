@@ -136,7 +136,7 @@ def test_what_cannot_be_paired_is_refused_with_what_is_there(tmp_path: Path) -> 
         compare(left, right)
     with pytest.raises(RecordError, match="no policy 'h2o'; it has: full, confkv"):
         compare(left, right, ["h2o"])
-    scripted = written(tmp_path / "d", [row("a", "-", True)])
+    scripted = written(tmp_path / "d", [row("a", "-", True)], ("-",))
     with pytest.raises(RecordError, match="no policy 'h2o'; its agent used no model"):
         compare(scripted, scripted, ["h2o"])
     with pytest.raises(RecordError, match="neither"):
