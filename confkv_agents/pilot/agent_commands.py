@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +18,7 @@ from confkv_agents.paths import user_path
 if TYPE_CHECKING:
     import torch
 
+    from confkv_agents.pilot.demonstrations import Demonstration
     from confkv_agents.pilot.encoding import Encoded
 
 
@@ -99,23 +101,20 @@ def reword(
     seed: Annotated[int, typer.Option(help="Of the choice of wordings.")] = 0,
 ) -> None:
     """Put the tasks of played episodes in other words: new conversations without playing again."""
-    from confkv_agents.pilot.data import appending, link_pictures, read_data
     from confkv_agents.pilot.rewording import reworded
 
-    _require_files([data])
-    _require_file_or_nothing(out)
-    if out.exists() and out.samefile(data):
-        raise ConfigError(f"{out} holds the episodes themselves; name another file")
-    have = {each.task for each in read_data(out)}
-    played = [each for each in read_data(data) if each.task not in have]
-    if not played and not have:
-        raise ConfigError(f"{data} holds no episodes")
-    with appending(out) as keep:
-        for made in filter(None, (reworded(each, seed) for each in played)):
-            link_pictures(made, data, out)
-            keep(made)
-            have.add(made.task)
-    typer.echo(f"{len(have)} conversations in {out}")
+    _make_of(data, out, lambda made: reworded(made, seed))
+
+
+def condense(
+    data: Annotated[Path, typer.Argument(help="File that `pilot data` or `pilot reword` wrote.")],
+    out: Annotated[Path, typer.Option(help="File of JSON lines; continued if it exists.")],
+    seed: Annotated[int, typer.Option(help="Of the choice of lines.")] = 0,
+) -> None:
+    """Shorten the pages of played episodes that need no eyes to what they need and a few other lines."""
+    from confkv_agents.pilot.condensing import condensed
+
+    _make_of(data, out, lambda made: condensed(made, seed))
 
 
 def train(
@@ -228,6 +227,26 @@ def _encoded(files: list[Path]) -> tuple[list[Encoded], dict[str, torch.Tensor]]
         encoded += found
         pictures |= seen
     return encoded, pictures
+
+
+def _make_of(data: Path, out: Path, change: Callable[[Demonstration], Demonstration | None]) -> None:
+    """Add to a file what `change` makes of another file's episodes, and their pictures."""
+    from confkv_agents.pilot.data import appending, link_pictures, read_data
+
+    _require_files([data])
+    _require_file_or_nothing(out)
+    if out.exists() and out.samefile(data):
+        raise ConfigError(f"{out} holds the episodes themselves; name another file")
+    have = {each.task for each in read_data(out)}
+    played = [each for each in read_data(data) if each.task not in have]
+    if not played and not have:
+        raise ConfigError(f"{data} holds no episodes")
+    with appending(out) as keep:
+        for made in filter(None, map(change, played)):
+            link_pictures(made, data, out)
+            keep(made)
+            have.add(made.task)
+    typer.echo(f"{len(have)} conversations in {out}")
 
 
 def _require_files(paths: list[Path]) -> None:
