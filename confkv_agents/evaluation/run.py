@@ -189,7 +189,7 @@ def _introduce(options: RunOptions, agent_file: AgentFile, tasks: list[Task], co
         ]
     console.facts(rows)
     console.uses_model = agent_file.needs_model
-    for remark in preparing.remarks_of(options, agent_file):
+    for remark in _remarks(options, agent_file, tasks):
         console.remark(remark)
 
 

@@ -204,6 +204,7 @@ def test_every_layer_is_compiled_for_any_length_when_asked(tmp_path, monkeypatch
 
 
 def test_compiling_without_a_compiler_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "d.jsonl").touch()
     monkeypatch.setenv("PATH", str(tmp_path))
     given = ["train", "--data", str(tmp_path / "d.jsonl"), "--out", str(tmp_path / "run"), "--compiled"]
     result = CliRunner().invoke(pilot_app, given)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
 from confkv_agents.errors import TaskError
 from confkv_agents.paths import user_path
@@ -128,7 +127,7 @@ def _texts(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
             yield from _texts(item, f"{where}.{key}" if where else str(key))
 
 
-def _in_words(problem: ErrorDetails) -> str:
+def _in_words(problem: Mapping[str, Any]) -> str:
     """One problem in the words of a task file's writer."""
     context = problem.get("ctx", {})
     if problem["type"] == "union_tag_invalid":
