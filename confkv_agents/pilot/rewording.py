@@ -1,8 +1,8 @@
 """Demonstrations in other words: the same episode under another wording of its task, and with other codes.
 
 What is done depends on the task, not on how it is put, so every wording of a template makes a new conversation of an
-episode that was played once. Codes and telephone numbers mean nothing but themselves; with others in their places, what
-is read early and written late cannot be known by heart.
+episode that was played once. Beside some tasks something is said that changes nothing. Codes and telephone numbers mean
+nothing but themselves; with others in their places, what is read early and written late cannot be known by heart.
 """
 
 from __future__ import annotations
@@ -18,6 +18,17 @@ from confkv_agents.web.tasks import World, load_template
 _WORLDS = 16
 _OPENING = "Task: "
 _CODE = re.compile(r"\b(?:[A-Z]{2}-?\d{3}|555-\d{4})\b")  # of goods, frames and coupons; of telephones
+_ASIDE = 0.4  # share of the tasks that something is said beside
+_BEFORE = (
+    "Please help me.", "Here is a small job.", "I hope you can do this for me.", "Good morning!", "One more thing.",
+    "My hands are full, so this is yours.", "I never get round to it myself.", "Hello.", "It should not take long.",
+    "My sister asked me for this.", "I am on the train and cannot do it myself.", "This has waited long enough.",
+)  # fmt: skip
+_AFTER = (
+    "Thank you.", "Take your time.", "Nothing more than that.", "That is all.", "Leave everything else as it is.",
+    "I count on you.", "Please be exact.", "There is no hurry.", "It is for a friend.", "I will look at it tonight.",
+    "You need not explain anything.", "Please do it now.",
+)  # fmt: skip
 _LETTERS = "BCDFGHJKLMNPQRSTVWXZ"
 
 
@@ -43,7 +54,10 @@ def reworded(made: Demonstration, seed: int = 0) -> Demonstration | None:
     if before not in intents or not others:
         return None
     new = deepcopy(made)
-    intent = random.Random(f"{seed}:{made.task}").choice(others)
+    rng = random.Random(f"{seed}:{made.task}")
+    intent = rng.choice(others)
+    if rng.random() < _ASIDE:
+        intent = rng.choice([f"{rng.choice(_BEFORE)} {intent}", f"{intent} {rng.choice(_AFTER)}"])
     new.messages[1]["content"][0]["text"] = f"{_OPENING}{intent}{blank}{page}"
     _change_codes(new, random.Random(f"{seed}:{made.task}:codes"))
     return new
