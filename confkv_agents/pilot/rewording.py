@@ -25,7 +25,7 @@ _BEFORE = (
     "My sister asked me for this.", "I am on the train and cannot do it myself.", "This has waited long enough.",
 )  # fmt: skip
 _AFTER = (
-    "Thank you.", "Take your time.", "Nothing more than that.", "That is all.", "Leave everything else as it is.",
+    "Thank you.", "Take your time.", "Nothing more than that.", "No more than this.", "Leave everything else as it is.",
     "I count on you.", "Please be exact.", "There is no hurry.", "It is for a friend.", "I will look at it tonight.",
     "You need not explain anything.", "Please do it now.",
 )  # fmt: skip
