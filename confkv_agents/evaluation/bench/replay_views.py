@@ -36,7 +36,7 @@ def replay_table(summary: Mapping[str, Any]) -> Table:
     for name in _SHOWN:
         column(table, name)
     for row in table_rows(summary):
-        short = {**row, "nats/token": row["nats/token"].partition(" (")[0]}
+        short = row | {name: row[name].partition(" (")[0] for name in ("nats/token", "points to full")}
         table.add_row(*(short[name] for name in _SHOWN))
     return table
 
