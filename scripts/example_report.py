@@ -23,7 +23,7 @@ from confkv_agents.web.browser import Browser
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 EXAMPLE = DOCS / "example"
-WIDTH = 720
+WIDTH = 600
 VIEWS = {
     "report": ("report.html", (1280, 720), None),
     "report-narrow": ("report.html", (390, 844), None),
@@ -53,8 +53,8 @@ def main() -> None:
     (EXAMPLE / "README.md").write_text(
         "# An example report\n\n"
         "Open [report.html](report.html) from disk: it needs no network. It was made on the tasks of\n"
-        f"[tasks/example.toml](../../tasks/example.toml) by `{command}`, with screenshots scaled down and\n"
-        "the records left out.\n",
+        f"[tasks/example.toml](../../tasks/example.toml) by\n\n    {command}\n\n"
+        "with screenshots scaled down and the records left out.\n",
         "utf-8",
     )
     size = sum(path.stat().st_size for path in EXAMPLE.rglob("*") if path.is_file())
