@@ -305,11 +305,9 @@ def _picture(path: Path, width: int) -> dict[str, Any] | None:
             shown = image.convert("RGB")
     except OSError as error:
         raise RecordError(f"{path} is not a picture: {error}") from error
-    quality = 80
     if shown.width > width:
-        quality = 60  # it is to be small
         shown = shown.resize((width, round(shown.height * width / shown.width)))
     stream = io.BytesIO()
-    shown.save(stream, "WEBP", quality=quality, method=6)
+    shown.save(stream, "WEBP", quality=80, method=4)
     data = data_url("image/webp", stream.getvalue())
     return {"data": data, "pixels": pixels, "width": shown.width, "height": shown.height}

@@ -93,6 +93,14 @@ def train_all(plan: EyesPlan, folder: Path, weights: Path, say: Say = lambda _: 
     """
     reader = load_reader(embedded_model())
     config = EyesConfig()
+    modules = new_modules(config, reader.model.config.hidden_size, plan.seed)
+    resampler, heads, projector = modules["resampler"], modules["heads"], modules["projector"]
+    assert isinstance(resampler, Resampler)
+    assert isinstance(heads, Heads)
+    told = asdict(plan)
+    if plan.start is not None:  # before pictures are drawn, since it may be refused
+        start_from(plan.start, resampler, projector)
+        told["start"] = trained_weights(plan.start).facts["sha256"]
     network = EyesModel(config).eval()
     network.network.load_state_dict(network_weights())
     network.to(torch.bfloat16 if native_bfloat16() else torch.float32)
@@ -102,14 +110,6 @@ def train_all(plan: EyesPlan, folder: Path, weights: Path, say: Say = lambda _: 
         make_shards(shards, split, count, network, say=say)
     pictures, held = load_shards(shards, "train", plan.pictures), load_shards(shards, "held", plan.held)
 
-    modules = new_modules(config, reader.model.config.hidden_size, plan.seed)
-    resampler, heads, projector = modules["resampler"], modules["heads"], modules["projector"]
-    assert isinstance(resampler, Resampler)
-    assert isinstance(heads, Heads)
-    told = asdict(plan)
-    if plan.start is not None:
-        start_from(plan.start, resampler, projector)
-        told["start"] = trained_weights(plan.start).facts["sha256"]
     about: dict[str, Any] = {"plan": told, "pictures": len(pictures), "held": len(held), "stages": {}}
     for name, settings in plan.stages().items():
         say(f"stage {name}: {settings.steps} steps")

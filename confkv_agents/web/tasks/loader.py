@@ -29,7 +29,6 @@ _WORDS = {
     "model_attributes_type": "must be an object",
     "string_type": "must be a text",
     "int_type": "must be a whole number",
-    "int_parsing_size": "is too large",
     "bool_type": "must be true or false",
     "union_tag_not_found": "must be an object that names its action",
 }
