@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from confkv_agents.errors import AgentError
 from confkv_agents.evaluation.agents import Decision
 from confkv_agents.web.actions import Action, format_action
+from confkv_agents.web.tasks.oracle import PLAN
 
 if TYPE_CHECKING:
     from confkv_agents.web.observation import Element, Observation
@@ -51,6 +52,7 @@ class OracleAgent:
         self._which = script
         self._script: list[OracleAction] = []
         self._length = 0
+        self._plan = ""
         self._task: Task | None = None
         self._search = _Search()
 
@@ -61,6 +63,7 @@ class OracleAgent:
         if not self._script:
             raise AgentError(f"{task.source}: the task has no x_confkv.{self._which}")
         self._length = len(self._script)
+        self._plan = task.extension.plan
         self._search = _Search()
 
     def act(self, observation: Observation) -> Decision:
@@ -79,11 +82,16 @@ class OracleAgent:
                 direction = self._search.next_direction(observation)
                 if direction is None:
                     raise AgentError(f"{self._where()}: {_missing(target, observation)}")
-                return Decision(f"scroll [{direction}]", thought=f"looking for {_in_words(target)}")
+                return self._decide(f"scroll [{direction}]", f"looking for {_in_words(target)}")
             ids.append(element.id)
         self._search = _Search()
         self._script.pop(0)
-        return Decision(action_text(step, ids), thought=step.note)
+        return self._decide(action_text(step, ids), step.note)
+
+    def _decide(self, action: str, thought: str) -> Decision:
+        """A decision; the first one begins with the plan."""
+        plan, self._plan = self._plan, ""
+        return Decision(action, thought=f"{PLAN}{plan}\n{thought}" if plan else thought)
 
     def _where(self) -> str:
         source = self._task.source if self._task is not None else "no task"

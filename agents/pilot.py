@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 from typing import TYPE_CHECKING, Any
 
+from confkv_agents.web.tasks.oracle import PLAN
 from confkv_agents.web.text import quote
 
 from .react import Pictures, ReactAgent, chosen_pictures, picture_block, text_block
@@ -45,8 +46,9 @@ _ACTIONS = (
     "go_back|go_forward|new_tab|close_tab|wait",
 )
 # One expression, since rules of their own would be told apart by their beginnings, and a note may begin like an action.
-GRAMMAR = f"start: ANSWER\nANSWER: /([^\\n]{{1,240}}\\n)?({'|'.join(_ACTIONS)})/\n"
-"""An optional line, then one action, in llguidance's Lark dialect."""
+_LINES = f"({PLAN}[^\\n]{{1,400}}\\n)?([^\\n]{{1,240}}\\n)?"
+GRAMMAR = f"start: ANSWER\nANSWER: /{_LINES}({'|'.join(_ACTIONS)})/\n"
+"""A plan and a note, both optional, then one action, in llguidance's Lark dialect."""
 
 
 def create_agent(model: BaseChatModel, *, pictures: Pictures = "auto", constrained: bool | None = None) -> PilotAgent:
@@ -100,11 +102,14 @@ def _line_of(picture: Picture, lines: list[str]) -> int:
 def write_reply(thought: str, action: str, target: tuple[str, int] | None) -> str:
     """Word a decision as the pilot does: what the script jots down and the element acted on, then the action.
 
+    A plan, which only the first decision has, stands on a line of its own before these.
+
     Args:
         thought: What is jotted down, or nothing.
         action: In canonical form.
         target: Name and id of the element acted on, or None.
     """
+    plan, _, rest = thought.partition("\n") if thought.startswith(PLAN) else ("", "", thought)
     element = f"{quote(target[0], 80)} [{target[1]}]" if target and target[0] else ""
-    note = ", ".join(part for part in (thought.strip(), element) if part)
-    return f"{note}\n{action}" if note else action
+    note = ", ".join(part for part in (rest.strip(), element) if part)
+    return "\n".join(line for line in (plan, note, action) if line)

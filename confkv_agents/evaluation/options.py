@@ -57,7 +57,7 @@ class PlayOptions:
     allow_hosts: tuple[str, ...] = ()
     shop_token: str | None = field(default=None, repr=False)
     timeout: float = 900.0
-    max_tokens: int = 64
+    max_tokens: int = 128
     pictures: str = "auto"
     page_tokens: int | None = None
     pages_of: str | None = None

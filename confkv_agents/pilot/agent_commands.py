@@ -117,6 +117,30 @@ def condense(
     _make_of(data, out, lambda made: condensed(made, seed))
 
 
+def plans(
+    data: Annotated[Path, typer.Argument(help="File that `pilot data` wrote.")],
+    seeds: Annotated[str, typer.Option(help="Training seeds whose tasks are told.")],
+    out: Annotated[Path, typer.Option(help="File of JSON lines; continued if it exists.")],
+    seed: Annotated[int, typer.Option(help="Of the choice of wordings.")] = 0,
+) -> None:
+    """Tell tasks of many seeds in many words, each answered by its plan, without playing them."""
+    from confkv_agents.pilot.data import appending, read_data, require_training_seeds
+    from confkv_agents.pilot.planning import plans as make
+
+    _require_files([data])
+    _require_file_or_nothing(out)
+    numbers = parse_seeds(seeds)
+    require_training_seeds(numbers)
+    have = {each.task for each in read_data(out)}
+    with appending(out) as keep:
+        for made in make(read_data(data), numbers, seed, frozenset(have)):
+            keep(made)
+            have.add(made.task)
+            if len(have) % 100 == 0:
+                typer.echo(f"{len(have)} plans")
+    typer.echo(f"{len(have)} plans in {out}")
+
+
 def train(
     data: Annotated[list[Path], typer.Option(help="Files that `pilot data` wrote; may be repeated.")],
     out: Annotated[

@@ -14,7 +14,7 @@ from confkv_agents.pilot.demonstrations import Demonstration
 from confkv_agents.web.tasks import load_template
 
 _WORD = re.compile(r"\w+(?:[-.@']\w+)*")
-_FRAME = re.compile(r"Page \d+ of \d+|banner|page \[|contentinfo .*as before|.* as before")
+_FRAME = re.compile(r"Tab \d+|Page \d+ of \d+|banner|page \[|contentinfo .*as before|.* as before")
 _COMMON = 4  # lines of a page that a word may be in and still tell one from another
 
 
@@ -44,12 +44,20 @@ def condensed(made: Demonstration, seed: int = 0, others: float = 0.15) -> Demon
         task, blank, page = told.partition("\n\n") if at == 1 else ("", "", told)
         after = [part["text"] for later in made.messages[at:] if later["role"] == "assistant"
                  for part in later["content"]]  # fmt: skip
-        short = _shortened(page, set(_WORD.findall("\n".join(after))), rng, others)
+        short = shortened(page, set(_WORD.findall("\n".join(after))), rng, others)
         message["content"] = [{"text": task + blank + short}]
     return new
 
 
-def _shortened(page: str, said: set[str], rng: random.Random, others: float) -> str:
+def shortened(page: str, said: set[str], rng: random.Random, others: float) -> str:
+    """Keep of a page the lines with a word that is said later, those that say where one is, and some others.
+
+    Args:
+        page: Its text.
+        said: Words said later; one that is in many lines does not count.
+        rng: Chooses the others.
+        others: Share of the rest that stays.
+    """
     lines = page.split("\n")
     words = [set(_WORD.findall(line)) for line in lines]
     telling = {word for word in said if sum(word in each for each in words) <= _COMMON}

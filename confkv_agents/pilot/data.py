@@ -46,11 +46,20 @@ class DataOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        held_out = [seed for seed in self.seeds if split_of(seed) == "heldout"]
-        if held_out:
-            raise ConfigError(f"seed {held_out[0]} is held out for evaluation; train on seeds from 1000 on")
+        require_training_seeds(self.seeds)
         if not 0 <= self.slip <= 1:
             raise ConfigError(f"slip is {self.slip:g}; it is a share from 0 to 1")
+
+
+def require_training_seeds(seeds: Sequence[int]) -> None:
+    """Refuse seeds that tasks are evaluated on.
+
+    Raises:
+        ConfigError: One of them is.
+    """
+    held_out = next((seed for seed in seeds if split_of(seed) == "heldout"), None)
+    if held_out is not None:
+        raise ConfigError(f"seed {held_out} is held out for evaluation; train on seeds from 1000 on")
 
 
 def make_data(

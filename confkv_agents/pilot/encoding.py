@@ -24,7 +24,7 @@ class Encoded:
     Attributes:
         ids: `[T]` int64; a picture is as many placeholders as it has tokens.
         learned: `[T]` bool; True where the token is to be predicted from those before it: an answer's own tokens and
-            the token that ends it.
+            the token that ends it, unless the answer is `open`: its beginning only.
         pictures: Name and places of each picture, in order.
     """
 
@@ -70,7 +70,8 @@ def encode(made: Demonstration, loaded: LoadedModel, picture_of: PictureOf = no_
         answer = loaded.tokenizer(turns[index].text, add_special_tokens=False)["input_ids"]
         learned += [False] * (len(prompt.ids) - len(ids))
         ids = [*prompt.ids, *answer, loaded.tokenizer.eos_token_id]
-        learned += [bool(message["learn"])] * (len(answer) + 1)
+        learned += [bool(message["learn"])] * len(answer)
+        learned.append(bool(message["learn"]) and not message.get("open", False))
         pictures = tuple((name, span.positions) for name, span in zip(names, prompt.spans, strict=False))
     return Encoded(torch.tensor(ids), torch.tensor(learned), pictures)
 

@@ -16,7 +16,7 @@ from confkv_agents.pilot.demonstrations import Demonstration
 from confkv_agents.web.tasks import World, load_template
 
 _WORLDS = 16
-_OPENING = "Task: "
+OPENING = "Task: "
 _CODE = re.compile(r"\b(?:[A-Z]{2}-?\d{3}|555-\d{4})\b")  # of goods, frames and coupons; of telephones
 _ASIDE = 0.4  # share of the tasks that something is said beside
 _BEFORE = (
@@ -48,19 +48,24 @@ def reworded(made: Demonstration, seed: int = 0) -> Demonstration | None:
         return None
     name, _, number = made.task.rpartition(":")
     told, blank, page = made.messages[1]["content"][0].get("text", "").partition("\n\n")
-    before = told.removeprefix(_OPENING)
+    before = told.removeprefix(OPENING)
     intents = load_template(name).intents(int(number), _world(int(number)))
     others = [intent for intent in intents if intent != before]
     if before not in intents or not others:
         return None
     new = deepcopy(made)
     rng = random.Random(f"{seed}:{made.task}")
-    intent = rng.choice(others)
-    if rng.random() < _ASIDE:
-        intent = rng.choice([f"{rng.choice(_BEFORE)} {intent}", f"{intent} {rng.choice(_AFTER)}"])
-    new.messages[1]["content"][0]["text"] = f"{_OPENING}{intent}{blank}{page}"
+    intent = with_aside(rng.choice(others), rng)
+    new.messages[1]["content"][0]["text"] = f"{OPENING}{intent}{blank}{page}"
     _change_codes(new, random.Random(f"{seed}:{made.task}:codes"))
     return new
+
+
+def with_aside(intent: str, rng: random.Random) -> str:
+    """Say something that changes nothing beside two tasks of five."""
+    if rng.random() >= _ASIDE:
+        return intent
+    return rng.choice([f"{rng.choice(_BEFORE)} {intent}", f"{intent} {rng.choice(_AFTER)}"])
 
 
 def _change_codes(made: Demonstration, rng: random.Random) -> None:

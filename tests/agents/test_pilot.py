@@ -98,13 +98,14 @@ def test_the_grammar_admits_every_action_with_and_without_a_note(action: Action)
     pytest.importorskip("llguidance")
     text = format_action(action)
     assert parse_action(text) == action
-    for answer in (text, f"phone '555-1234', 'Send' [3]\n{text}"):
+    note = f"phone '555-1234', 'Send' [3]\n{text}"
+    for answer in (text, note, f"plan: phone of 'A'; message 'B'\n{text}", f"plan: phone of 'A'\n{note}"):
         assert _accepts(answer), answer
 
 
 @pytest.mark.parametrize(
     "answer",
-    ["click 12", "click [x]", "I click it", "two\nnotes\nclick [1]", "stop [a]\nmore", "scroll [left]", "type [1]"],
+    ["click 12", "click [x]", "I click it", "two\nnotes\nclick [1]", "note\nplan: late\nnote\nclick [1]", "stop [a]\nmore", "scroll [left]", "type [1]"],
 )
 def test_the_grammar_refuses_what_is_no_answer(answer: str):
     pytest.importorskip("llguidance")

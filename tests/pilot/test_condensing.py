@@ -15,7 +15,7 @@ OTHERS = "\n".join(f"'Other thing n{number}' [{number + 100}]" for number in ran
 
 
 def episode(task: str = "classifieds/phone_relay:1003") -> Demonstration:
-    first = f"Task: Ring.\nBoth lines stay.\n\nPage 1 of 2 (scroll down for more)\n\nfield 'Search' [6]\n{OTHERS}"
+    first = f"Task: Ring.\nBoth lines stay.\n\nTab 0: 'Ads' | Tab 1 (current): 'Forum'\nPage 1 of 2 (scroll down for more)\n\nfield 'Search' [6]\n{OTHERS}"
     second = f"banner [1]-[7] as before\n'555-5334'\n{OTHERS}\n'Contact seller' [15]"
     return Demonstration(
         task,
@@ -37,7 +37,10 @@ def test_what_is_said_later_stays_and_answers_are_the_same() -> None:
     assert short is not None and made == episode()
     first, second = (short.messages[at]["content"] for at in (1, 3))
     assert first == [
-        {"text": "Task: Ring.\nBoth lines stay.\n\nPage 1 of 2 (scroll down for more)\n\nfield 'Search' [6]"}
+        {
+            "text": "Task: Ring.\nBoth lines stay.\n\nTab 0: 'Ads' | Tab 1 (current): 'Forum'\n"
+            "Page 1 of 2 (scroll down for more)\n\nfield 'Search' [6]"
+        }
     ]
     assert second == [{"text": "banner [1]-[7] as before\n'555-5334'\n'Contact seller' [15]"}]
     assert [short.messages[at] for at in (0, 2, 4)] == [made.messages[at] for at in (0, 2, 4)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,6 +52,13 @@ def test_only_answers_that_are_to_be_learned_are_marked_with_what_ends_them():
     assert learned == f"'Cart' [1]\nclick [1]{end}stop []{end}"
     whole = loaded.tokenizer.decode(encoded.ids)
     assert whole + "\n" == loaded.tokenizer.apply_chat_template(texts(), tokenize=False)
+
+
+def test_of_an_open_answer_the_end_is_not_learned():
+    loaded = tiny_llama()
+    made = replace(MADE, messages=[*MADE.messages[:2], said("assistant", "plan: buy\n", learn=True, open=True)])
+    encoded = encode(made, loaded)
+    assert loaded.tokenizer.decode(encoded.ids[encoded.learned]) == "plan: buy\n"
 
 
 def test_every_turns_prompt_is_a_beginning_of_what_is_learned():

@@ -55,7 +55,7 @@ def evaluate(
         float | None, typer.Option(help="Seconds after which an episode begins no further step. Default: 900.")
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option(help="Tokens that the model may write per step. Default: 64.")
+        int | None, typer.Option(help="Tokens that the model may write per step. Default: 128.")
     ] = None,
     pictures: Annotated[str | None, typer.Option(help="What a model that sees is shown; see run.")] = None,
     page_tokens: Annotated[

@@ -66,6 +66,8 @@ class Extension(BaseModel):
     oracle: tuple[OracleAction, ...] = ()
     near_miss: tuple[OracleAction, ...] = ()
     """A plausible wrong solution, which the evaluation must refuse."""
+    plan: str = Field(default="", pattern=r"^[^\n]{0,400}$")
+    """What the actor would jot down first: what is to be done, in few words, however the goal is put."""
     tags: tuple[Literal["visual", "long-memory", "cross-site"], ...] = ()
     """What makes it hard, where other fields do not say; results are broken down by it."""
     template: str | None = None

@@ -11,6 +11,10 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
+PLAN = "plan: "
+"""What a plan begins with; it has a line of its own before the first note."""
+
+
 class _Step(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 

@@ -129,6 +129,7 @@ class Template:
             be many wordings. All may be used in training.
         held_out: At least two further wordings, used for held-out seeds only.
         draw: Fills the gaps; raises `Unfit` when a drawing does not work out.
+        plan: What is to be done, in few words and with the wordings' gaps; every wording means the same plan.
         reasoning: How hard it is to think out.
         visual: `easy` where the text says everything; `medium` or `hard` where a picture must be looked at.
         tags: As `x_confkv.tags`: `long-memory` where something read earlier is needed much later.
@@ -138,6 +139,7 @@ class Template:
     wordings: tuple[str, ...]
     held_out: tuple[str, ...]
     draw: Callable[[Drawing], Draft]
+    plan: str = ""
     reasoning: Level = "medium"
     visual: Level = "easy"
     tags: tuple[str, ...] = ()
@@ -186,7 +188,11 @@ class Template:
         raise NothingToAsk(f"template {self.name!r} finds nothing to ask for in seed {seed}: {reason}")
 
     def _task(self, draft: Draft, wording: str, seed: int) -> dict[str, Any]:
-        gaps = set(_GAP.findall(wording))
+        gaps, planned = set(_GAP.findall(wording)), set(_GAP.findall(self.plan))
+        if not planned <= gaps:
+            raise TaskError(
+                f"template {self.name!r}: the plan tells {', '.join(sorted(planned - gaps))}, and {wording!r} does not"
+            )
         if not gaps <= set(draft.values):
             missing = ", ".join(sorted(gaps - set(draft.values)))
             raise TaskError(f"template {self.name!r}: no value for {missing} in {wording!r}")
@@ -214,6 +220,7 @@ class Template:
                 "tags": list(self.tags),
                 "seed": seed,
                 "max_steps": len(draft.oracle) * 3 // 2 + _SPARE_STEPS,
+                "plan": _GAP.sub(lambda gap: used[gap[1]], self.plan),
                 "oracle": list(draft.oracle),
                 "near_miss": list(draft.near_miss),
             },

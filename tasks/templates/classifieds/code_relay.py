@@ -84,6 +84,7 @@ TEMPLATE = Template(
         "with the code put in: '{text}'",
         "'{text}' is my message for the person who sells '{listing}'; what R is, the wanted ad '{ad}' tells.",
     ),
+    plan="code R in wanted ad '{ad}'; message seller of '{listing}': '{text}' with R",
     draw=draw,
     tags=("long-memory",),
 )

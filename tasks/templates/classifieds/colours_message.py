@@ -92,6 +92,7 @@ TEMPLATE = Template(
         "owner of '{goal}': '{text}'",
         "'{text}' is to be sent about '{goal}'. A stands for the colour one sees in '{a}', B for the one in '{b}'.",
     ),
+    plan="colour A of '{a}'; colour B of '{b}'; message seller of '{goal}': '{text}' with A, B",
     draw=draw,
     reasoning="hard",
     visual="medium",

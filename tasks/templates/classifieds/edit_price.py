@@ -73,6 +73,7 @@ TEMPLATE = Template(
         "The price field of my '{listing}' is out of date: it is ${price} now. Touch no other field.",
         "Let people have my '{listing}' for ${price}: update the price, and only that.",
     ),
+    plan="edit my '{listing}': price {price}",
     draw=draw,
     reasoning="easy",
 )

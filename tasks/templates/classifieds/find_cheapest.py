@@ -80,5 +80,6 @@ TEMPLATE = Template(
         "Money is short: which seller in '{region}' asks least for a '{kind}'? Their email address is enough.",
         "Tell me the email address I have to write to for the cheapest '{kind}' in '{region}'.",
     ),
+    plan="place '{region}'; search '{kind}', lowest price first; answer email of seller",
     draw=draw,
 )

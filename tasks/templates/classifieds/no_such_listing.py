@@ -61,5 +61,6 @@ TEMPLATE = Template(
         "Somewhere on Kerbside is '{listing}'. Save it so that I find it again.",
         "Press the button that saves a listing, on the page of '{listing}'.",
     ),
+    plan="open '{listing}'; save it",
     draw=draw,
 )

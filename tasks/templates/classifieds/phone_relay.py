@@ -86,6 +86,7 @@ TEMPLATE = Template(
         "My message to the person who offers '{second}' is '{text}', but you have to put in N, the number shown for "
         "the seller of '{first}'.",
     ),
+    plan="phone N of '{first}'; message seller of '{second}': '{text}' with N",
     draw=draw,
     tags=("long-memory",),
 )

@@ -50,6 +50,7 @@ TEMPLATE = Template(
         "Would '{listing}' suit my room? For that I have to know its colour.",
         "Describe what '{listing}' shows to somebody who cannot see it: name the colour.",
     ),
+    plan="open '{listing}'; answer colour in photo",
     draw=draw,
     reasoning="easy",
     visual="medium",

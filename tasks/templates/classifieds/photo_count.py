@@ -54,6 +54,7 @@ TEMPLATE = Template(
         "The seller of '{listing}' did not write how many there are; please count them for me.",
         "One, two, or more? Say how many pieces the photo of '{listing}' shows.",
     ),
+    plan="open '{listing}'; answer count in photo",
     draw=draw,
     reasoning="easy",
     visual="hard",

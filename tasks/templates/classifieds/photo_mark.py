@@ -95,6 +95,7 @@ TEMPLATE = Template(
         "I collect damaged and decorated things. A '{kind}' {place} was photographed with {mark}; keep its listing for "
         "me among the saved ones.",
     ),
+    plan="search '{kind}' {place}; photo with {mark}; save it",
     draw=draw,
     visual="hard",
 )

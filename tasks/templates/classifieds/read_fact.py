@@ -65,6 +65,7 @@ TEMPLATE = Template(
         "Somebody offers '{listing}'. I only need to know {fact}.",
         "For '{listing}', please answer with {fact} as the page has it.",
     ),
+    plan="open '{listing}'; answer {fact}",
     draw=draw,
     reasoning="easy",
 )

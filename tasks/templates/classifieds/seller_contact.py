@@ -61,6 +61,7 @@ TEMPLATE = Template(
         "Get in touch with the person behind '{listing}', in exactly these words: '{text}'",
         "'{text}' is what I want the owner of '{listing}' to read. Send it as a message.",
     ),
+    plan="message seller of '{listing}': '{text}'",
     draw=draw,
     reasoning="easy",
 )

@@ -65,6 +65,7 @@ TEMPLATE = Template(
         "Copy the code from the paper label that was photographed with '{listing}'. Only the code, please.",
         "There is a serial number to be seen among the pictures of '{listing}'; your answer is that number alone.",
     ),
+    plan="open '{listing}'; answer serial number in photos",
     draw=draw,
     reasoning="easy",
     visual="hard",

@@ -83,6 +83,7 @@ TEMPLATE = Template(
         "seller of '{second}', in these words: '{text}'",
         "'{text}' goes to the person with the listing '{second}'. You find S in the pictures of '{first}', on a label.",
     ),
+    plan="serial number S in photos of '{first}'; message seller of '{second}': '{text}' with S",
     draw=draw,
     visual="hard",
     tags=("long-memory",),

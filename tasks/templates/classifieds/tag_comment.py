@@ -79,6 +79,7 @@ TEMPLATE = Template(
         "Which tag do the rules for listings want for '{category}'? Post it as a comment on '{listing}', titled "
         "'{title}', with {stars} stars.",
     ),
+    plan="tag of '{category}' in rules for listings; comment on '{listing}': {stars} stars, '{title}', tag",
     draw=draw,
     tags=("long-memory",),
 )

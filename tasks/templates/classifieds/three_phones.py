@@ -72,6 +72,7 @@ TEMPLATE = Template(
         "Three calls to make today, about '{a}', '{b}' and '{c}'. Which numbers do I dial?",
         "For each of '{a}', '{b}' and '{c}', tell me under which phone number the seller can be reached.",
     ),
+    plan="phone of '{a}'; phone of '{b}'; phone of '{c}'; answer three",
     draw=draw,
     tags=("long-memory",),
 )

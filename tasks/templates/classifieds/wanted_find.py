@@ -96,6 +96,7 @@ TEMPLATE = Template(
         "Bring two people together: the author of '{ad}' (a wanted ad with a reference R) and whoever has that thing "
         "on offer. Send the latter '{text}'",
     ),
+    plan="code R in wanted ad '{ad}'; find it by photo; message its seller: '{text}' with R",
     draw=draw,
     reasoning="hard",
     visual="medium",

@@ -80,5 +80,6 @@ TEMPLATE = Template(
         "New or second hand? Check '{product}' at the shop (first tab) and '{listing}' in the classifieds (second tab) "
         "and report the name and the price of what is cheaper.",
     ),
+    plan="price of '{product}'; tab 1: price of '{listing}'; answer cheaper, price",
     draw=draw,
 )

@@ -98,6 +98,7 @@ TEMPLATE = Template(
         "(Match|Pair) the picture of the forum post '{post}' with a product of the shop in the second tab, kind and "
         "colour alike, and (leave one of it in|add one of it to) the cart.",
     ),
+    plan="picture of post '{post}'; tab 1: same colour and thing into cart",
     draw=draw,
     visual="medium",
     tags=("long-memory",),

@@ -83,6 +83,7 @@ TEMPLATE = Template(
         "I will give each of the {things} in the picture of the forum post '{post}' its own '{product}'. Let my cart "
         "at the shop (second tab) hold the right number.",
     ),
+    plan="count {things} in post '{post}'; tab 1: as many '{product}' into cart",
     draw=draw,
     reasoning="hard",
     visual="hard",

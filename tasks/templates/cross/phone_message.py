@@ -91,6 +91,7 @@ TEMPLATE = Template(
         "Write a private message on the forum (second tab) to the author of '{post}'. Its whole text is the "
         "phone number given with the listing '{listing}' in the first tab.",
     ),
+    plan="phone of '{listing}'; tab 1: message author of '{post}': phone",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

@@ -103,6 +103,7 @@ TEMPLATE = Template(
         "I would like a comment under '{post}' in the third tab that says '$A, $B' in whole dollars, where A is what "
         "'{product}' costs new in the first tab and B what '{listing}' costs second hand in the second tab.",
     ),
+    plan="price A of '{product}'; tab 1: price B of '{listing}'; tab 2: comment on '{post}': A, B",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

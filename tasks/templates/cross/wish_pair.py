@@ -83,6 +83,7 @@ TEMPLATE = Template(
         "My cart should hold two products that are named on the forum. One is {a_what}, says '{a}'; the other is "
         "{b_what}, says '{b}'. The shop is in the second tab.",
     ),
+    plan="{a_what} in '{a}'; {b_what} in '{b}'; tab 1: both into cart",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

@@ -80,6 +80,7 @@ TEMPLATE = Template(
         "Write a comment under the forum post '{post}' that is nothing but the SKU of {what}. SKUs stand on the "
         "pages of the shop in the second tab.",
     ),
+    plan="{what} in '{post}'; tab 1: SKU of it; tab 0: comment on '{post}': SKU",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

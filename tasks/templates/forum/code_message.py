@@ -78,6 +78,7 @@ TEMPLATE = Template(
         "In '{post}' somebody gives {what}. The person who posted '{other}' should get exactly this by private "
         "message.",
     ),
+    plan="{what} in '{post}'; message author of '{other}': it",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

@@ -72,6 +72,7 @@ TEMPLATE = Template(
         "Leave 'A, B' as a comment under '{place}'. A stands for {first_what}, told in '{first}', B for "
         "{second_what}, told in '{second}'.",
     ),
+    plan="{first_what} in '{first}'; {second_what} in '{second}'; comment on '{place}': both",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

@@ -85,6 +85,7 @@ TEMPLATE = Template(
         "Check the picture of '{post}' for the colour of the {things}, then message that colour, in lower case and "
         "alone, to the author of '{other}'.",
     ),
+    plan="colour of {things} in '{post}'; message author of '{other}': colour",
     draw=draw,
     reasoning="hard",
     visual="medium",

@@ -77,6 +77,7 @@ TEMPLATE = Template(
         "First count {first_things} in '{first}', then {second_things} in '{second}', and put both numbers, "
         "divided by a comma and a blank, as a comment under '{place}'.",
     ),
+    plan="count {first_things} in '{first}'; count {second_things} in '{second}'; comment on '{place}': both",
     draw=draw,
     reasoning="hard",
     visual="hard",

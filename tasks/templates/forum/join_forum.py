@@ -70,6 +70,7 @@ TEMPLATE = Template(
         "The post '{post}' should be saved, and its forum be one that I subscribe to.",
         "Add '{post}' to my saved posts. Then join the forum in which it was written.",
     ),
+    plan="save post '{post}'; subscribe to its forum",
     draw=draw,
     reasoning="easy",
 )

@@ -60,5 +60,6 @@ TEMPLATE = Template(
         "Cast an upvote on '{post}', which is somewhere on the forum.",
         "On Gatherwell there is '{post}'. Vote that post up.",
     ),
+    plan="open post '{post}'; upvote it",
     draw=draw,
 )

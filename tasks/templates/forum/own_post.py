@@ -76,6 +76,7 @@ TEMPLATE = Template(
         "My post '{mine}' needs a new body: exactly {what}, as '{post}' gives it.",
         "Rewrite '{mine}', a post of mine, to say only {what}. The post '{post}' has it.",
     ),
+    plan="{what} in '{post}'; edit my post '{mine}': it",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

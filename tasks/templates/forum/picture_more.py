@@ -81,6 +81,7 @@ TEMPLATE = Template(
         "My upvote goes to the picture with more things in it, '{first}' or '{second}'. Please look at both and "
         "cast it.",
     ),
+    plan="count in '{first}'; count in '{second}'; upvote the one with more",
     draw=draw,
     visual="hard",
 )

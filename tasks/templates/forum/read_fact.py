@@ -55,6 +55,7 @@ TEMPLATE = Template(
         "Go to the post '{post}' on Gatherwell: I need {what} that post.",
         "Somebody told me about '{post}'. Could you (tell|give) me {what} that post?",
     ),
+    plan="open post '{post}'; answer {what} it",
     draw=draw,
     reasoning="easy",
 )

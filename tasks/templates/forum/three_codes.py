@@ -81,6 +81,7 @@ TEMPLATE = Template(
         "One answer, three parts, please: from '{a}' {a_what}, from '{b}' {b_what}, from '{c}' {c_what}.",
         "Which code does each of these posts give? '{a}' ({a_what}), '{b}' ({b_what}), '{c}' ({c_what}).",
     ),
+    plan="{a_what} in '{a}'; {b_what} in '{b}'; {c_what} in '{c}'; answer three",
     draw=draw,
     tags=("long-memory",),
 )

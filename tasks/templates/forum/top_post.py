@@ -75,6 +75,7 @@ TEMPLATE = Template(
         "(Name|Tell me) the member (behind|who made) the post that has the {what} in '{forum}'.",
         "(I am curious about|A question about) '{forum}': whose post there (got|has) the {what}?",
     ),
+    plan="forum '{forum}'; answer author of post with {what}",
     draw=draw,
     reasoning="easy",
 )

@@ -83,6 +83,7 @@ TEMPLATE = Template(
         "A picture with {what} was posted to '{forum}'. It deserves an upvote from me.",
         "Upvote whatever post in '{forum}' has {what} to see in its picture.",
     ),
+    plan="forum '{forum}'; picture with {what}; upvote it",
     draw=draw,
     visual="medium",
 )

@@ -53,6 +53,7 @@ TEMPLATE = Template(
         "(Get me|Order up) one '{product}': it should be waiting in my cart.",
         "'{product}' is what I need. See that one is in my shopping cart.",
     ),
+    plan="'{product}' into cart",
     draw=draw,
     reasoning="easy",
 )

@@ -83,5 +83,6 @@ TEMPLATE = Template(
         "Of everything here I want the {extreme} {what} in my cart(.|, one piece.)",
         "My cart should get the {extreme} {what} that is sold here.",
     ),
+    plan="{extreme} {what} into cart",
     draw=draw,
 )

@@ -87,5 +87,6 @@ TEMPLATE = Template(
         "Out of '{first}' and '{second}' I would like the one that {which}; have it in my cart, (please|and only it).",
         "See whether '{first}' or '{second}' {which} and put (that one|the winner) into the shopping cart.",
     ),
+    plan="open '{first}'; open '{second}'; the one that {which} into cart",
     draw=draw,
 )

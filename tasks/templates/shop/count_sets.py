@@ -91,6 +91,7 @@ TEMPLATE = Template(
         "Visit '{first}', '{second}' and '{third}' and see how many pieces each picture has. Reply with the three "
         "counts, comma-separated, in the order in which I named the sets.",
     ),
+    plan="count '{first}'; count '{second}'; count '{third}'; answer three",
     draw=draw,
     visual="hard",
     tags=("long-memory",),

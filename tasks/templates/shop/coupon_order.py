@@ -109,6 +109,7 @@ TEMPLATE = Template(
         "Fill a cart with '{first}' and '{second}', redeem the code that is offered on {offer}, and say what the order "
         "comes to.",
     ),
+    plan="code for {offer}; '{first}' into cart; '{second}' into cart; use code; answer total",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

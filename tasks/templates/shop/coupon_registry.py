@@ -120,6 +120,7 @@ TEMPLATE = Template(
         "(In which street|At which street address) does the registry of {registry} want its presents? Before you "
         "answer, fill the cart with the {extreme} wish and one '{product}' and redeem the code of the offer {offer}.",
     ),
+    plan="code for {offer}; {extreme} wish of {registry} into cart; '{product}' into cart; use code; answer street",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

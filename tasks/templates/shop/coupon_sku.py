@@ -98,6 +98,7 @@ TEMPLATE = Template(
         "What are the SKUs of '{first}' and '{second}'? While you are there, put (both|one of each) into the cart, "
         "with the coupon that is offered on {offer}.",
     ),
+    plan="code for {offer}; '{first}' into cart, SKU; '{second}' into cart, SKU; use code; answer SKUs",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

@@ -80,5 +80,6 @@ TEMPLATE = Template(
         "The offers page must have a code for {offer}. Use it on a cart with one '{product}' in it.",
         "Have '{product}' in my cart with the {offer} coupon on it(.|, please.)",
     ),
+    plan="'{product}' into cart; code for {offer}; use code",
     draw=draw,
 )

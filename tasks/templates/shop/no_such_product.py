@@ -56,6 +56,7 @@ TEMPLATE = Template(
         "(Get|Buy) me one '{product}', into the cart(|, no other).",
         "What I am after is the '{product}'. See that it is in my shopping cart.",
     ),
+    plan="'{product}' into cart",
     draw=draw,
     reasoning="medium",
 )

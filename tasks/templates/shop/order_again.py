@@ -106,6 +106,7 @@ TEMPLATE = Template(
         "time and in the same size.",
         "The things from my {order} order are used up. Have them all in my cart again, same count, same size.",
     ),
+    plan="my order of {order}; all of it into cart",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

@@ -52,6 +52,7 @@ TEMPLATE = Template(
         "Describe '{product}' for somebody who cannot see it: (which|what) colour does it have?",
         "My friend asks for the colour of '{product}'; please (look it up|see for me).",
     ),
+    plan="open '{product}'; answer colour in picture",
     draw=draw,
     reasoning="easy",
     visual="medium",

@@ -73,6 +73,7 @@ TEMPLATE = Template(
         "cart).",
         "A set of {things} it must be, and {number} of them in it. Have (it|that set) in the shopping cart.",
     ),
+    plan="search {things} set; picture with {number}; into cart",
     draw=draw,
     reasoning="easy",
     visual="medium",

@@ -112,6 +112,7 @@ TEMPLATE = Template(
         "Shop for me: one '{errand}', and the {kind} whose colour is that of the '{owned}' (which I have|which is at "
         "my home).",
     ),
+    plan="colour of '{owned}'; '{errand}' into cart; {kind} of that colour into cart",
     draw=draw,
     reasoning="hard",
     visual="medium",

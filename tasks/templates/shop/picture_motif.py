@@ -72,6 +72,7 @@ TEMPLATE = Template(
         "The {animal} is what matters(| to me): get me the {thing} on which it is printed, into the (cart|shopping "
         "cart).",
     ),
+    plan="search animal {thing}; picture with {animal}; into cart",
     draw=draw,
     visual="medium",
 )

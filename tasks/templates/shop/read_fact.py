@@ -80,6 +80,7 @@ TEMPLATE = Template(
         "Please check '{product}' for me: what is the {fact}?",
         "(For '{product}' I need one thing from its page, the {fact}.|Go to '{product}' and give me the {fact}.)",
     ),
+    plan="open '{product}'; answer {fact}",
     draw=draw,
     reasoning="easy",
 )

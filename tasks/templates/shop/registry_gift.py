@@ -129,6 +129,7 @@ TEMPLATE = Template(
         "Take me to the payment step with the {extreme} wish of {registry} in the order. It goes to the address in "
         "their gift registry, {method} shipping; my email address is {email}.",
     ),
+    plan="{extreme} wish of {registry} into cart; checkout: {email}, registry's address, {method}; payment",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

@@ -96,6 +96,7 @@ TEMPLATE = Template(
         "it), number for number.",
         "Go through the wishes of {registry} and add them to the shopping cart, each as often as it is wanted.",
     ),
+    plan="wishes of {registry}, as many as wanted, into cart",
     draw=draw,
     tags=("long-memory",),
 )

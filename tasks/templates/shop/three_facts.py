@@ -83,6 +83,7 @@ TEMPLATE = Template(
         "My list has '{first}', '{second}' and '{third}' on it. Complete it with their {facts}: three values in the "
         "same order, with commas.",
     ),
+    plan="{facts} of '{first}', '{second}', '{third}'; answer three",
     draw=draw,
     tags=("long-memory",),
 )

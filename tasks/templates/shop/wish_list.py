@@ -86,5 +86,6 @@ TEMPLATE = Template(
         "'{product}'.",
         "On my wish list I would rather have '{product}' than the {extreme} one of those that stand there today.",
     ),
+    plan="'{product}' on wish list; remove {extreme} of two older",
     draw=draw,
 )

@@ -137,6 +137,8 @@ def test_a_script_is_told_in_the_pilots_words(tmp_path: Path) -> None:
         ("", "type [1] [it's]", ("Red bag", 1), "'Red bag' [1]\ntype [1] [it's]"),
         ("back", "go_back", None, "back\ngo_back"),
         ("", "go_back", None, "go_back"),
+        ("plan: a; b\n", "go_back", None, "plan: a; b\ngo_back"),
+        ("plan: a\nfirst 'AB'", "click [1]", ("Red bag", 1), "plan: a\nfirst 'AB', 'Red bag' [1]\nclick [1]"),
     ],
 )
 def test_how_the_pilot_words_a_decision(

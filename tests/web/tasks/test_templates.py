@@ -27,6 +27,7 @@ from confkv_agents.web.tasks import (
     split_of,
 )
 from confkv_agents.web.tasks.templates import NothingToAsk, spell
+from tests.notes import unread
 
 SEEDS = (*range(0, 1000, 90), *range(1000, 2000, 90))  # 12 of each split
 
@@ -124,6 +125,8 @@ def test_a_drawing_that_does_not_fit_is_drawn_again_and_a_seed_without_any_is_le
 def test_what_was_drawn_must_be_a_valid_task():
     with pytest.raises(TaskError, match="no value for thing"):
         template(lambda drawing: draft(other="x")).make(1)
+    with pytest.raises(TaskError, match="the plan tells colour, and 'Buy {thing} in way"):
+        template(plan="buy {thing}, {colour}").make(1001)
     broken = Draft({"thing": "a mug"}, {"eval_types": ["guess"]}, [STOP], [STOP])
     with pytest.raises(TaskError, match=r"'test/buy', seed 1: eval.eval_types"):
         template(lambda drawing: broken).make(1)
@@ -194,6 +197,8 @@ def test_a_template_makes_valid_tasks_from_most_seeds(name: str):
             wording.replace("{", "{{").replace("}", "}}") for wording in chosen.spelled(split_of(task.seed or 0))
         }
         assert raw["intent_template"] in spelled
+        assert task.extension.plan and not set("{}|") & set(task.extension.plan)
+        assert not unread(task.extension.plan, [task.intent], ""), "a plan tells what the task does not"
 
 
 @pytest.mark.parametrize("name", available_templates())
