@@ -36,7 +36,8 @@ class Demonstration:
     Attributes:
         task: The task's template and seed, `shop/coupon_order:1003`.
         messages: The conversation: `{"role": ..., "content": [...]}`, an assistant's with `"learn": bool`, and with
-            `"open": true` where it is the beginning of an answer only. A part of a content is `{"text": ...}` or `{"picture": ...}`, the picture's name.
+            `"open": true` where it is the beginning of an answer only. A part of a content is `{"text": ...}` or
+            `{"picture": ...}`, the picture's name.
         success: What the task's checks said.
         steps: Actions.
         pictures: PNG by name.

@@ -15,7 +15,10 @@ OTHERS = "\n".join(f"'Other thing n{number}' [{number + 100}]" for number in ran
 
 
 def episode(task: str = "classifieds/phone_relay:1003") -> Demonstration:
-    first = f"Task: Ring.\nBoth lines stay.\n\nTab 0: 'Ads' | Tab 1 (current): 'Forum'\nPage 1 of 2 (scroll down for more)\n\nfield 'Search' [6]\n{OTHERS}"
+    first = (
+        "Task: Ring.\nBoth lines stay.\n\nTab 0: 'Ads' | Tab 1 (current): 'Forum'\n"
+        f"Page 1 of 2 (scroll down for more)\n\nfield 'Search' [6]\n{OTHERS}"
+    )
     second = f"banner [1]-[7] as before\n'555-5334'\n{OTHERS}\n'Contact seller' [15]"
     return Demonstration(
         task,

@@ -83,7 +83,8 @@ def test_a_file_of_plans_is_continued(tmp_path: Path) -> None:
 def test_held_out_seeds_are_refused(tmp_path: Path) -> None:
     data = tmp_path / "d.jsonl"
     data.write_text(episode().to_line() + "\n")
-    done = CliRunner().invoke(pilot_app, ["plans", str(data), "--seeds", "999-1001", "--out", str(tmp_path / "p.jsonl")])
+    given = ["plans", str(data), "--seeds", "999-1001", "--out", str(tmp_path / "p.jsonl")]
+    done = CliRunner().invoke(pilot_app, given)
     assert isinstance(done.exception, ConfigError) and "seed 999 is held out" in str(done.exception)
     with pytest.raises(StopIteration):
         next(plans([episode()], []))

@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-
 PLAN = "plan: "
 """What a plan begins with; it has a line of its own before the first note."""
 

@@ -125,7 +125,7 @@ def test_a_drawing_that_does_not_fit_is_drawn_again_and_a_seed_without_any_is_le
 def test_what_was_drawn_must_be_a_valid_task():
     with pytest.raises(TaskError, match="no value for thing"):
         template(lambda drawing: draft(other="x")).make(1)
-    with pytest.raises(TaskError, match="the plan tells colour, and 'Buy {thing} in way"):
+    with pytest.raises(TaskError, match="the plan tells colour, and 'Buy"):
         template(plan="buy {thing}, {colour}").make(1001)
     broken = Draft({"thing": "a mug"}, {"eval_types": ["guess"]}, [STOP], [STOP])
     with pytest.raises(TaskError, match=r"'test/buy', seed 1: eval.eval_types"):
