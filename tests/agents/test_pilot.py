@@ -105,8 +105,10 @@ def test_the_grammar_admits_every_action_with_and_without_a_note(action: Action)
 
 @pytest.mark.parametrize(
     "answer",
-    ["click 12", "click [x]", "I click it", "two\nnotes\nclick [1]", "note\nplan: late\nnote\nclick [1]", "type [1]"]
-    + ["stop [a]\nmore", "scroll [left]"],
+    [
+        *("click 12", "click [x]", "I click it", "stop [a]\nmore", "scroll [left]", "type [1]"),
+        *("two\nnotes\nclick [1]", "note\nplan: late\nnote\nclick [1]"),
+    ],
 )
 def test_the_grammar_refuses_what_is_no_answer(answer: str):
     pytest.importorskip("llguidance")
