@@ -94,7 +94,7 @@ TEMPLATE = Template(
         "The ad '{ad}' on the page of wanted things can be answered: one photo among the listings fits it. Message the "
         "person who offers that: '{text}' For R, use the ad's code.",
         "Bring two people together: the author of '{ad}' (a wanted ad with a reference R) and whoever has that thing "
-        "on offer. Send the latter '{text}'",
+        "on offer. Send the latter '{text}', with that reference for R.",
     ),
     plan="code R in wanted ad '{ad}'; find it by photo; message its seller: '{text}' with R",
     draw=draw,
