@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
 import json
 import os
 import shutil
@@ -131,10 +132,7 @@ def make_venv() -> None:
         and subprocess.run([str(PYTHON), "-c", "import pip"], capture_output=True, check=False).returncode == 0
     ):
         return
-    try:
-        import ensurepip  # noqa: F401
-        import venv  # noqa: F401
-    except ImportError:
+    if not all(importlib.util.find_spec(name) for name in ("ensurepip", "venv")):
         package = f"python3.{sys.version_info.minor}-venv"
         if not (has_apt() and apt_install(package)):
             give_up(f"this Python cannot make virtual environments: run `sudo apt-get install {package}`")

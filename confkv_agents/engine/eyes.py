@@ -179,7 +179,7 @@ class EyesImageProcessor(PilBackend):
     """Cuts a plain border off, pads to a white square, scales to 224 x 224, and maps a byte to (byte - 127) / 128."""
 
     model_input_names = ["pixel_values"]  # noqa: RUF012 - declared so by the base class
-    size = {"height": 224, "width": 224}  # noqa: RUF012
+    size = {"height": 224, "width": 224}  # noqa: RUF012 - the same
     resample = Image.Resampling.BICUBIC
     image_mean = (127 / 255,) * 3
     image_std = (128 / 255,) * 3

@@ -58,9 +58,8 @@ class Demonstration:
 class _Prompted:
     """Stands in for the chat model: says what it was told to say next."""
 
-    profile: dict[str, Any] = {"image_inputs": True}  # noqa: RUF012
-
     def __init__(self) -> None:
+        self.profile: dict[str, Any] = {"image_inputs": True}
         self.next = ""
 
     def invoke(self, messages: list[BaseMessage], config: Any = None) -> AIMessage:

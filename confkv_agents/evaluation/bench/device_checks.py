@@ -11,6 +11,7 @@ import gc
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -150,7 +151,7 @@ def equals_stock(rig: Rig) -> Found:
         best = stock.generate(ids, **options)
         padded = _generate(stock, DynamicCache(config=stock.config), batch, mask)
         for policy in ("full", *BOUNDED) if family == "llama" else ("full", "confkv"):
-            new = lambda model=model, policy=policy: rig.cache(model, policy=policy, **WIDE)  # noqa: E731
+            new = partial(rig.cache, model, policy=policy, **WIDE)
             worst = max(worst, _apart(_generate(model, new(), batch, mask), padded))
             for chunk in (24, 5):
                 cache = new()

@@ -21,7 +21,7 @@ class Teacher(BaseChatModel):
     """
 
     replies: list[str] = []  # noqa: RUF012 - pydantic copies it for each instance
-    asked: list[Any] = []  # noqa: RUF012
+    asked: list[Any] = []  # noqa: RUF012 - the same
 
     @property
     def _llm_type(self) -> str:
