@@ -117,7 +117,7 @@ def run(
     allow_host: Annotated[list[str] | None, typer.Option(help=task_commands.ALLOW_HELP)] = None,
     shop_token: Annotated[str | None, typer.Option(help=task_commands.TOKEN_HELP)] = None,
     timeout: Annotated[float, typer.Option(help="Seconds after which no further step begins.")] = 900.0,
-    max_tokens: Annotated[int, typer.Option(help="Tokens that the model may write per step.")] = 64,
+    max_tokens: Annotated[int, typer.Option(help="Tokens that the model may write per step.")] = 128,
     pictures: Annotated[
         str,
         typer.Option(help="What a model that sees is shown: auto, none, screenshot, marked, page, marked+page, blank."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import subprocess
@@ -11,7 +12,9 @@ from typing import Any
 
 import pytest
 
+from confkv_agents import cli
 from confkv_agents.cli import main
+from confkv_agents.evaluation.options import PlayOptions
 from confkv_agents.plugins import data_dir
 
 COMMAND = [sys.executable, "-c", "import sys; from confkv_agents.cli import main; sys.exit(main())"]
@@ -346,3 +349,7 @@ def test_the_version_and_no_arguments(capfd: pytest.CaptureFixture[str]):
     code, out, _ = run(capfd)
     assert code == 2
     assert "Commands" in out
+
+
+def test_a_run_and_a_batch_let_the_model_write_as_much():
+    assert inspect.signature(cli.run).parameters["max_tokens"].default == PlayOptions.max_tokens == 128

@@ -1,4 +1,4 @@
-"""The commands that make the pilot an agent: `confkv-agent pilot data` and `confkv-agent pilot train`."""
+"""The commands that make the pilot an agent: its data, its training and its evaluation."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ def data(
     chosen = [load_template(name) for name in dict.fromkeys(names) if name not in left_out]
     if not visual:
         chosen = [each for each in chosen if each.visual == "easy"]
+        if not chosen:
+            raise ConfigError("of all these templates the pictures must be looked at; add --visual")
     options = DataOptions(chosen, parse_seeds(seeds), out, slip)
     tokenizer = _tokenizer(embedded_model())
     good, bad = make_data(options, lambda text: len(tokenizer(text)["input_ids"]), _tell)
@@ -127,13 +129,15 @@ def plans(
     from confkv_agents.pilot.data import appending, read_data, require_training_seeds
     from confkv_agents.pilot.planning import plans as make
 
-    _require_files([data])
-    _require_file_or_nothing(out)
     numbers = parse_seeds(seeds)
     require_training_seeds(numbers)
+    _require_another(data, out)
     have = {each.task for each in read_data(out)}
+    played = read_data(data)
+    if not played:
+        raise ConfigError(f"{data} holds no episodes")
     with appending(out) as keep:
-        for made in make(read_data(data), numbers, seed, frozenset(have)):
+        for made in make(played, numbers, seed, frozenset(have)):
             keep(made)
             have.add(made.task)
             if len(have) % 100 == 0:
@@ -142,7 +146,9 @@ def plans(
 
 
 def train(
-    data: Annotated[list[Path], typer.Option(help="Files that `pilot data` wrote; may be repeated.")],
+    data: Annotated[
+        list[Path], typer.Option(help="Files of conversations, as the commands before this one write; may be repeated.")
+    ],
     out: Annotated[
         Path, typer.Option(help="Folder for checkpoints, the curve and the adapters; continued if it exists.")
     ],
@@ -224,7 +230,7 @@ def evaluate(
         raise ConfigError(f"seed {seen} is one to train on; held-out seeds are below 1000")
     names = dict.fromkeys(name for pattern in template or ["*"] for name in find_templates(pattern))
     files = write_tasks(names, numbers, out / "tasks")
-    play(
+    results = play(
         files,
         policies,
         agent="pilot",
@@ -235,6 +241,8 @@ def evaluate(
         out=out,
         show=True,
     )
+    if results.summary["infra_errors"]:
+        raise typer.Exit(1)
 
 
 def _encoded(files: list[Path]) -> tuple[list[Encoded], dict[str, torch.Tensor]]:
@@ -257,10 +265,7 @@ def _make_of(data: Path, out: Path, change: Callable[[Demonstration], Demonstrat
     """Add to a file what `change` makes of another file's episodes, and their pictures."""
     from confkv_agents.pilot.data import appending, link_pictures, read_data
 
-    _require_files([data])
-    _require_file_or_nothing(out)
-    if out.exists() and out.samefile(data):
-        raise ConfigError(f"{out} holds the episodes themselves; name another file")
+    _require_another(data, out)
     have = {each.task for each in read_data(out)}
     played = [each for each in read_data(data) if each.task not in have]
     if not played and not have:
@@ -277,6 +282,14 @@ def _require_files(paths: list[Path]) -> None:
     for path in paths:
         if not user_path(path).is_file():
             raise ConfigError(f"{path} is {'a folder' if path.is_dir() else 'not there'}; name a file of JSON lines")
+
+
+def _require_another(data: Path, out: Path) -> None:
+    """Refuse to read from what is no file, and to write to the same one."""
+    _require_files([data])
+    _require_file_or_nothing(out)
+    if out.exists() and out.samefile(data):
+        raise ConfigError(f"{out} holds the episodes themselves; name another file")
 
 
 def _require_file_or_nothing(path: Path) -> None:

@@ -1,7 +1,7 @@
 """Episodes on short pages: of every page, the lines that the episode needs and a few others.
 
 What costs in training is reading: of 2,000 tokens of an episode 130 are learned. How a task is put matters more than
-how long its pages are, so many wordings are learned on short pages at a third of the price, beside whole episodes.
+how long its pages are, so many wordings are learned on short pages at half the price, beside whole episodes.
 """
 
 from __future__ import annotations

@@ -180,6 +180,11 @@ def _wait_for(working: Any) -> None:
     try:
         while not working.join():
             pass
+    except torch.multiprocessing.ProcessRaisedException as error:
+        kind, _, said = str(error).strip().rpartition("\n")[2].partition(": ")
+        if kind.endswith("ConfigError"):
+            raise ConfigError(said) from error
+        raise
     finally:
         for process in working.processes:
             process.kill()

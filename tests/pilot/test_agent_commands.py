@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,11 +19,12 @@ from confkv_agents.pilot.commands import pilot_app
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     calls: list[dict[str, Any]] = []
-    monkeypatch.setattr(
-        api,
-        "evaluate",
-        lambda tasks, policies, **options: calls.append({"tasks": tasks, "policies": policies} | options),
-    )
+
+    def evaluate(tasks: Any, policies: Any, **options: Any) -> SimpleNamespace:
+        calls.append({"tasks": tasks, "policies": policies} | options)
+        return SimpleNamespace(summary={"infra_errors": int(options["budget"] == 999)})
+
+    monkeypatch.setattr(api, "evaluate", evaluate)
     return calls
 
 
@@ -53,6 +55,17 @@ def test_blind_is_with_white_pictures(tmp_path, played: list[dict[str, Any]]):
     command = ["eval", "--out", str(tmp_path), "--seeds", "3", "--template", "shop/read_fact", "--blind"]
     assert CliRunner().invoke(pilot_app, command).exit_code == 0
     assert played[0]["pictures"] == "blank"
+
+
+def test_failures_of_the_environment_show_in_how_it_ends(tmp_path, played: list[dict[str, Any]]):
+    command = ["eval", "--out", str(tmp_path), "--seeds", "3", "--template", "shop/read_fact", "--budget", "999"]
+    assert CliRunner().invoke(pilot_app, command).exit_code == 1 and len(played) == 1
+
+
+def test_templates_that_need_eyes_are_not_left_out_in_silence(tmp_path):
+    command = ["data", "--seeds", "1000", "--out", str(tmp_path / "d.jsonl"), "--template", "shop/picture_*"]
+    result = CliRunner().invoke(pilot_app, command)
+    assert isinstance(result.exception, ConfigError) and "add --visual" in str(result.exception)
 
 
 def test_seeds_to_train_on_are_refused(tmp_path, played: list[dict[str, Any]]):

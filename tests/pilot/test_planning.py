@@ -57,10 +57,10 @@ def test_the_wording_is_by_the_seed_of_the_choice() -> None:
     assert [made.task for made in plans([episode()], range(1040, 1046), have=have)] == [f"plan:{NAME}:1045"]
 
 
-def test_worn_tasks_keep_what_is_quoted() -> None:
-    intent = "Please ring whoever sells 'A bed, it's new' and write '$A, $B' to \"Ann's Birthday\" for me today. " * 20
-    new = _worn(intent, random.Random(1))
-    kept = re.compile(r"'A bed, it's new'|'\$A, \$B'|\"Ann's Birthday\"")
+def test_worn_tasks_keep_what_is_quoted_and_what_the_plan_says() -> None:
+    intent = "Please ring whoever sells 'A bed, it's new' and write '$A, $B' for $57 to Ann's Birthday for me. " * 20
+    new = _worn(intent, "wish of Ann's Birthday; price 57", random.Random(1))
+    kept = re.compile(r"'A bed, it's new'|'\$A, \$B'|Ann's Birthday|\$57")
     assert kept.findall(new) == kept.findall(intent)
     assert 0.8 < len(new.split()) / len(intent.split()) < 1
 
@@ -78,6 +78,17 @@ def test_a_file_of_plans_is_continued(tmp_path: Path) -> None:
     first = out.read_text()
     assert "3 plans in" in run("1040-1042") and out.read_text().startswith(first)
     assert [made.task for made in read_data(out)] == [f"plan:{NAME}:{seed}" for seed in (1040, 1041, 1042)]
+
+
+def test_plans_are_told_of_episodes_only_and_go_to_another_file(tmp_path: Path) -> None:
+    data = tmp_path / "d.jsonl"
+    data.write_text(episode().to_line() + "\n")
+    same = CliRunner().invoke(pilot_app, ["plans", str(data), "--seeds", "1040", "--out", str(data)])
+    assert isinstance(same.exception, ConfigError) and "name another file" in str(same.exception)
+    (tmp_path / "none.jsonl").write_text("")
+    given = ["plans", str(tmp_path / "none.jsonl"), "--seeds", "1040", "--out", str(tmp_path / "p.jsonl")]
+    assert "holds no episodes" in str(CliRunner().invoke(pilot_app, given).exception)
+    assert not list(plans(plans([episode()], [1040]), [1041]))
 
 
 def test_held_out_seeds_are_refused(tmp_path: Path) -> None:

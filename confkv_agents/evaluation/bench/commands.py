@@ -19,7 +19,7 @@ bench_app = typer.Typer(
     rich_markup_mode=None,
 )
 
-Model = Annotated[str, typer.Option(help="Model: embedded, a local folder, or a hub id.")]
+Model = Annotated[str, typer.Option(help="Model: embedded, pilot, a local folder, or a hub id.")]
 Policies = Annotated[
     str,
     typer.Option(help="Policies, with commas; settings after colons: full,h2o,confkv,confkv:int8_share=0:pyramid=0.5."),

@@ -22,7 +22,7 @@ class RecordedStep:
         observation: The page as it was shown, in text.
         action: In canonical form, or what was said where that held no action.
         parsed: Whether there was an action.
-        thought: What the agent said before its action, in one line.
+        thought: What the agent said before its action: a note in one line, before which its plan may stand in another.
         target: Name and id of the element acted on, or None.
         raw: What a model said, repair turns included; empty where none was asked.
         calls: How often the model was asked, where that is known.
@@ -111,7 +111,7 @@ def _step(row: Mapping[str, Any], folder: Path) -> RecordedStep:
         observation=row["observation"],
         action=row["action"],
         parsed=row["parsed"] and bool(row["action"].strip()),
-        thought=" ".join(row["thought"].split()),
+        thought="\n".join(" ".join(line.split()) for line in row["thought"].split("\n")),
         target=(target["name"], target["id"]) if target and target.get("id") is not None else None,
         raw=row["raw"],
         calls=row["model_calls"],

@@ -6,9 +6,9 @@ there and acts through the ordinary grammar, so that a scripted run exercises th
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 PLAN = "plan: "
 """What a plan begins with; it has a line of its own before the first note."""
@@ -101,6 +101,12 @@ class Scroll(_Step):
     role: str | None = None
     name: str | None = None
     nth: int = Field(default=0, ge=0)
+
+    @model_validator(mode="after")
+    def _an_element_or_none(self) -> Self:
+        if (self.role is None) != (self.name is None):
+            raise ValueError("role and name go together")
+        return self
 
 
 class Goto(_Step):

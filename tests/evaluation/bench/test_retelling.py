@@ -148,6 +148,23 @@ def test_how_the_pilot_words_a_decision(
     assert PILOT.write_reply(thought, action, target) == expected
 
 
+class PlanningAgent(FakeAgent):
+    """Begins with a plan, as the oracle does."""
+
+    def act(self, observation: Any) -> Any:
+        decision = super().act(observation)
+        return replace(decision, thought=f"plan: a; b\n{decision.thought}") if self.played == 1 else decision
+
+
+def test_a_recorded_plan_keeps_its_line(tmp_path: Path) -> None:
+    player = PlanningAgent(["click [4]", "stop [$34]"])
+    episode = played(tmp_path, player, FakeTask(), agent="oracle", model=None, pages_of="pilot")
+    steps = tuple(replace(step, raw="") for step in episode.steps)
+    first, second = retell(replace(episode, steps=steps), PILOT, sees=True)
+    assert first.lead + first.scored == "plan: a; b\nthought 1, 'Red Canvas Backpack' [4]\nclick [4]"
+    assert second.lead + second.scored == "thought 2\nstop [$34]"
+
+
 def test_pages_that_the_agent_would_not_have_been_shown_are_refused(tmp_path: Path) -> None:
     episode = played(tmp_path, FakeAgent(["stop [$34]"]), FakeTask(), pages={"format": "label-first"})
     with pytest.raises(

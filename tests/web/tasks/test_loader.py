@@ -109,6 +109,15 @@ def test_oracle_actions_are_typed(write: Callable[[Any], Path]) -> None:
     assert task.resolved({"__SHOPPING__": "http://s"}).oracle == task.oracle
 
 
+def test_a_scripted_scroll_names_a_whole_element_or_none(write: Callable[[Any], Path]) -> None:
+    def steps(**more: Any) -> dict[str, Any]:
+        return GOOD | {"x_confkv": {"oracle": [{"action": "scroll", "direction": "down"} | more]}}
+
+    load_tasks(write([steps(), steps(role="list", name="Results")]))
+    with pytest.raises(TaskError, match="role and name go together"):
+        load_tasks(write(steps(role="list")))
+
+
 def bad(**changes: Any) -> dict[str, Any]:
     return GOOD | changes
 
