@@ -41,7 +41,8 @@ def test_a_scripted_episode_becomes_the_agents_conversation(env: WebEnv, task: T
     assert first[0]["text"].startswith(f"Task: {task.intent}\n\nbanner: 'Larkspur Market' [1]; ")
     answers = [each for each in made.messages if each["role"] == "assistant"]
     assert all(each["learn"] for each in answers)
-    assert answers[0]["content"][0]["text"].startswith("'Search' [2]\ntype [2] [")
+    assert task.extension.plan.startswith("open '") and task.extension.plan in answers[0]["content"][0]["text"]
+    assert answers[0]["content"][0]["text"].startswith(f"plan: {task.extension.plan}\n'Search' [2]\ntype [2] [")
     assert answers[-1]["content"][0]["text"].endswith(f"stop [{task.oracle[-1].answer}]")
 
 
