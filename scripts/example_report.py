@@ -7,6 +7,7 @@ with small screenshots, and looked at in Chromium for the pictures in README.
 from __future__ import annotations
 
 import argparse
+import csv
 import io
 import shlex
 import shutil
@@ -65,9 +66,11 @@ def take_pictures(episodes: list[Path]) -> None:
     """Look at the pages and keep what is seen as `docs/images/report*.webp`.
 
     Args:
-        episodes: Pages of episodes; the one with most steps is shown.
+        episodes: Pages of episodes; the longest that succeeded is shown, or the longest where none did.
     """
-    shown = max(episodes, key=lambda path: path.read_text("utf-8").count('class="step"'))
+    with (EXAMPLE / "episodes.csv").open(encoding="utf-8") as file:
+        won = {EXAMPLE / row["link"] for row in csv.DictReader(file) if row["success"] == "True"}
+    shown = max(episodes, key=lambda path: (path in won, path.read_text("utf-8").count('class="step"')))
     with Browser() as browser:
         for name, (page, (width, height), anchor) in VIEWS.items():
             address = (EXAMPLE / page.format(episode=shown.relative_to(EXAMPLE))).as_uri()
