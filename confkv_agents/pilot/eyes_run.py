@@ -172,8 +172,8 @@ def load_modules(modules: Mapping[str, nn.Module], folder: Path) -> None:
     with safe_open(path, "pt") as file:
         for name, module in modules.items():
             prefix = f"value.{name}."
-            names = [key for key in file.keys() if key.startswith(prefix)]  # noqa: SIM118 - it is no mapping
-            state = {name.removeprefix(prefix): file.get_tensor(name) for name in names}
+            keys = [key for key in file.keys() if key.startswith(prefix)]  # noqa: SIM118 - it is no mapping
+            state = {key.removeprefix(prefix): file.get_tensor(key) for key in keys}
             if state:
                 module.load_state_dict(state)
                 found = True
