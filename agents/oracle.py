@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from confkv_agents.errors import AgentError
 from confkv_agents.evaluation.agents import Decision
 from confkv_agents.web.actions import Action, format_action
-from confkv_agents.web.tasks.oracle import PLAN
+from confkv_agents.web.tasks.oracle import NOW, PLAN, parts_of
 
 if TYPE_CHECKING:
     from confkv_agents.web.observation import Element, Observation
@@ -53,6 +53,8 @@ class OracleAgent:
         self._script: list[OracleAction] = []
         self._length = 0
         self._plan = ""
+        self._parts: list[str] = []
+        self._part = 0
         self._task: Task | None = None
         self._search = _Search()
 
@@ -64,6 +66,8 @@ class OracleAgent:
             raise AgentError(f"{task.source}: the task has no x_confkv.{self._which}")
         self._length = len(self._script)
         self._plan = task.extension.plan
+        self._parts = parts_of(self._plan)
+        self._part = 0
         self._search = _Search()
 
     def act(self, observation: Observation) -> Decision:
@@ -75,6 +79,8 @@ class OracleAgent:
         if not self._script:
             raise AgentError(f"{self._where()}: the script is at its end and the episode goes on; end it with stop")
         step = self._script[0]
+        if step.part is not None:
+            self._part = step.part
         ids: list[int] = []
         for target in _targets(step):
             element = find_element(observation, target)
@@ -88,10 +94,16 @@ class OracleAgent:
         self._script.pop(0)
         return self._decide(action_text(step, ids), step.note)
 
+    @property
+    def now(self) -> str:
+        """The line that says which part of the plan is being done, or nothing if there is no plan."""
+        return f"{NOW}{self._parts[self._part]}" if self._parts else ""
+
     def _decide(self, action: str, thought: str) -> Decision:
-        """A decision; the first one begins with the plan."""
+        """A decision; the first one begins with the plan, the others end with the part of it that is being done."""
         plan, self._plan = self._plan, ""
-        return Decision(action, thought=f"{PLAN}{plan}\n{thought}" if plan else thought)
+        lines = (f"{PLAN}{plan}", thought) if plan else (thought, self.now)
+        return Decision(action, thought="\n".join(line for line in lines if line))
 
     def _where(self) -> str:
         source = self._task.source if self._task is not None else "no task"

@@ -147,11 +147,15 @@ class ReactAgent:
     def _ask(self) -> AIMessage:
         config: Any = {"configurable": {"thread_id": self._thread}}
         try:
-            reply = self._model.invoke(self.messages, config)
+            reply = self._model_asked().invoke(self.messages, config)
         except ContextOverflowError as error:
             raise PromptTooLongError(f"the conversation no longer fits the model: {error}") from error
         self.messages.append(reply)
         return reply
+
+    def _model_asked(self) -> Any:
+        """The model that gives the next answer."""
+        return self._model
 
     def _say(self, blocks: list[dict[str, Any]]) -> None:
         """Add a user turn: plain text where there is nothing else, since not every template takes blocks."""

@@ -113,7 +113,7 @@ def condense(
     out: Annotated[Path, typer.Option(help="File of JSON lines; continued if it exists.")],
     seed: Annotated[int, typer.Option(help="Of the choice of lines.")] = 0,
 ) -> None:
-    """Shorten the pages of played episodes that need no eyes to what they need and a few other lines."""
+    """Shorten the pages of played episodes to what they need and a few other lines."""
     from confkv_agents.pilot.condensing import condensed
 
     _make_of(data, out, lambda made: condensed(made, seed))

@@ -24,7 +24,6 @@ from confkv_agents.web.actions import parse_action
 from confkv_agents.web.env import WebEnv
 from confkv_agents.web.observation import Observation
 from confkv_agents.web.tasks import Task
-from confkv_agents.web.text import quote
 
 _NEVER_BY_MISTAKE = ("log out", "sign out", "delete", "remove")
 
@@ -84,7 +83,7 @@ def demonstrate(env: WebEnv, task: Task, rng: random.Random, slip: float = 0.1) 
     agent: Any = load_agent("pilot", model=mouth, constrained=False)
     write_reply = open_agent("pilot").write_reply
     assert write_reply is not None
-    oracle = load_agent("oracle")
+    oracle: Any = load_agent("oracle")
     observation = env.reset(task)
     agent.reset(task, observation)
     oracle.reset(task, observation)
@@ -108,8 +107,10 @@ def demonstrate(env: WebEnv, task: Task, rng: random.Random, slip: float = 0.1) 
             wrong = _wrong_link(observation, rng)
             if wrong is not None:
                 before = [(element.role, element.name) for element in observation.elements]
-                observation, done = say(f"{wrong}\nclick [{wrong.rpartition('[')[2]}", learn=False)
-                observation, done = say("wrong page, back\ngo_back", learn=True)
+                now = oracle.now
+                followed = write_reply(now, f"click [{wrong[1]}]", wrong)
+                observation, done = say(followed, learn=False)
+                observation, done = say(write_reply(f"wrong page, back\n{now}", "go_back", None), learn=True)
                 if [(element.role, element.name) for element in observation.elements] != before:
                     raise AgentError(f"{made.task}: the way back does not lead back")
         decision = oracle.act(observation)
@@ -144,8 +145,8 @@ def _target(action: str, observation: Observation) -> tuple[str, int] | None:
     return (element.name, element.id) if element is not None else None
 
 
-def _wrong_link(observation: Observation, rng: random.Random) -> str | None:
-    """A link that leads elsewhere and changes nothing, as the page writes it."""
+def _wrong_link(observation: Observation, rng: random.Random) -> tuple[str, int] | None:
+    """Name and number of a link that leads elsewhere and changes nothing."""
     links = [
         element
         for element in observation.elements
@@ -154,7 +155,7 @@ def _wrong_link(observation: Observation, rng: random.Random) -> str | None:
     if not links:
         return None
     chosen = rng.choice(links)
-    return f"{quote(chosen.name, 80)} [{chosen.id}]"
+    return chosen.name, chosen.id
 
 
 def keep_picture(png: bytes, pictures: dict[str, bytes]) -> str:

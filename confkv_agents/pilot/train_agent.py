@@ -37,6 +37,7 @@ _MEMORY = {
     "MALLOC_TRIM_THRESHOLD_": "8000000000",
     "MALLOC_TOP_PAD_": "100000000",
 }
+_SHORT = 400  # tokens of a conversation of which reading twice would save nothing
 ADAPTERS, ABOUT = "adapters.safetensors", "training.json"
 Pictures = Mapping[str, torch.Tensor]
 Say = Callable[[str], None]
@@ -68,7 +69,8 @@ class AgentPlan:
         start: Adapters to begin with.
         processes: That share each step.
         full_every: In one of so many steps gradients also flow through what was read: exact, at three times the cost.
-            In the others what was read is taken as it is, and only answers are computed with gradients.
+            In the others what was read is taken as it is, and only answers are computed with gradients, save in
+            conversations of at most 400 tokens.
         compiled: Whether layers are compiled, which needs a C++ compiler and two minutes at the start.
     """
 
@@ -224,7 +226,8 @@ def _work(
         full = step % plan.full_every == 0
         for at in shares([len(each.ids) for each in chosen], plan.processes)[number]:
             # One at a time, so that no more than one episode's activations are held.
-            loss = answer_loss(model, chosen[at], data.pictures, full) / total
+            exact = full or len(chosen[at].ids) <= _SHORT
+            loss = answer_loss(model, chosen[at], data.pictures, exact) / total
             loss.backward()
             mean = mean + loss.detach()
         if meeting:

@@ -14,7 +14,7 @@ from confkv_agents.web.tasks import Task
 from confkv_agents.web.tree import Box
 
 
-def task(*oracle: dict) -> Task:
+def task(*oracle: dict, plan: str = "") -> Task:
     return Task.read(
         {
             "sites": ["shop"],
@@ -22,7 +22,7 @@ def task(*oracle: dict) -> Task:
             "intent": "buy",
             "start_url": "__SHOPPING__",
             "eval": {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}},
-            "x_confkv": {"oracle": list(oracle)},
+            "x_confkv": {"oracle": list(oracle), "plan": plan},
         },
         source=Path("buy.json"),
     )
@@ -102,6 +102,38 @@ def test_an_element_that_is_nowhere_is_named_with_what_is_there():
     agent.reset(task({"action": "click", "role": "link", "name": "Ghost"}), short)
     with pytest.raises(AgentError, match=r"buy\.json: oracle action 1: no link 'Ghost' on http://shop\.test/.*'Home'"):
         agent.act(short)
+
+
+def test_a_decision_says_which_part_of_the_plan_it_serves():
+    script = [
+        {"action": "click", "role": "link", "name": "Home"},
+        {"action": "click", "role": "link", "name": "Home"},
+        {"action": "click", "role": "button", "name": "Bag", "note": "price '$5'", "part": 1},
+        {"action": "stop", "answer": "5", "part": 2},
+    ]
+    agent = load_agent("oracle")
+    agent.reset(task(*script, plan="price of 'A; B'; 'C' into cart; answer"), LINKS)
+    assert [agent.act(LINKS).thought for _ in script] == [
+        "plan: price of 'A; B'; 'C' into cart; answer",
+        "now: price of 'A; B'",
+        "price '$5'\nnow: 'C' into cart",
+        "now: answer",
+    ]
+
+
+def test_scrolling_towards_an_element_serves_the_part_that_begins_there():
+    script = [
+        {"action": "click", "role": "link", "name": "Home"},
+        {"action": "click", "role": "link", "name": "Far", "note": "price '$5'", "part": 1},
+    ]
+    agent = load_agent("oracle")
+    start, far = page(("link", "Home"), total=300), page(("link", "Far"), top=100, total=300)
+    agent.reset(task(*script, plan="a; b"), start)
+    assert [agent.act(each).thought for each in (start, start, far)] == [
+        "plan: a; b",
+        "looking for link 'Far'\nnow: b",
+        "price '$5'\nnow: b",
+    ]
 
 
 def test_a_script_that_ends_without_stop_is_an_error():

@@ -56,16 +56,29 @@ def test_a_share_of_the_other_lines_stays() -> None:
     assert short == condensed(episode(), seed=1) != condensed(episode(), seed=2)
 
 
-def test_episodes_that_need_eyes_and_chats_are_left_out() -> None:
-    assert condensed(episode("shop/picture_colour:1003")) is None
+def test_where_eyes_are_needed_every_picture_stays_behind_its_line() -> None:
+    short = condensed(episode("shop/picture_colour:1003"), others=0)
+    assert short is not None
+    text, picture = short.messages[1]["content"]
+    assert text["text"].endswith("field 'Search' [6]\n'Other thing n39' [139]") and picture == {"picture": "a"}
+    last = episode("shop/picture_colour:1003")
+    last.messages[1]["content"] += [{"picture": "b"}]
+    short = condensed(last, others=0)
+    assert short is not None
+    assert short.messages[1]["content"][1:] == [{"picture": "a"}, {"text": "\n'After it' [90]"}, {"picture": "b"}]
+
+
+def test_chats_are_left_out() -> None:
     chat = [{"role": "user", "content": [{"text": "Hi"}]}, {"role": "assistant", "content": [{"text": "Hello"}]}]
     assert condensed(Demonstration("chat:Hi", True, 1, chat)) is None
 
 
 def test_a_file_is_shortened(tmp_path: Path) -> None:
     data, out = tmp_path / "d.jsonl", tmp_path / "e.jsonl"
+    (tmp_path / "d.pictures").mkdir()
+    (tmp_path / "d.pictures" / "a.png").write_bytes(b"png")
     data.write_text(episode().to_line() + "\n" + episode("shop/picture_colour:1003").to_line() + "\n")
     for _ in range(2):
         result = CliRunner().invoke(pilot_app, ["condense", str(data), "--out", str(out)])
-        assert result.exit_code == 0 and "1 conversations" in result.output, result.output
-    assert read_data(out) == [condensed(episode())]
+        assert result.exit_code == 0 and "2 conversations" in result.output, result.output
+    assert read_data(out) == [condensed(episode()), condensed(episode("shop/picture_colour:1003"))]

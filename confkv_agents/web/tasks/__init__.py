@@ -6,7 +6,7 @@
 from confkv_agents.web.tasks.evaluation import Evaluation, HtmlTarget, ImageQuery, ReferenceAnswers
 from confkv_agents.web.tasks.loader import Dialect, load_tasks
 from confkv_agents.web.tasks.models import Extension, Task, Viewport
-from confkv_agents.web.tasks.oracle import OracleAction
+from confkv_agents.web.tasks.oracle import OracleAction, begin
 from confkv_agents.web.tasks.splits import HELD_OUT_SEEDS, Split, is_held_out, split_of
 from confkv_agents.web.tasks.templates import (
     Draft,
@@ -38,6 +38,7 @@ __all__ = [
     "Viewport",
     "World",
     "available_templates",
+    "begin",
     "find_templates",
     "is_held_out",
     "load_tasks",

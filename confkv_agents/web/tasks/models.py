@@ -15,6 +15,7 @@ from pydantic import (
     PrivateAttr,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from confkv_agents.errors import SiteError, TaskError
@@ -23,7 +24,7 @@ from confkv_agents.web.tasks.dialects import DIALECTS, Manner, Rules
 from confkv_agents.web.tasks.evaluation import Evaluation
 from confkv_agents.web.tasks.files import beside, source_of
 from confkv_agents.web.tasks.needs import Need, needs_of
-from confkv_agents.web.tasks.oracle import OracleAction
+from confkv_agents.web.tasks.oracle import OracleAction, parts_of
 
 PUBLIC_SITES = {
     "shopping": "__SHOPPING__",
@@ -84,6 +85,18 @@ class Extension(BaseModel):
             if step.action == "upload":
                 beside(source_of(info), step.file)
         return steps
+
+    @model_validator(mode="after")
+    def _parts_of_the_plan(self) -> Self:
+        count = len(parts_of(self.plan))
+        for step in (*self.oracle, *self.near_miss):
+            if step.part is not None and step.part >= count:
+                raise ValueError(
+                    f"an action begins part {step.part} of the plan, whose parts are 0 to {count - 1}"
+                    if count
+                    else f"an action begins part {step.part} of the plan, and there is none"
+                )
+        return self
 
 
 def _split_pages(value: Any) -> Any:

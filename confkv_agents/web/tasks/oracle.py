@@ -6,12 +6,37 @@ there and acts through the ordinary grammar, so that a scripted run exercises th
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 PLAN = "plan: "
 """What a plan begins with; it has a line of its own before the first note."""
+NOW = "now: "
+"""What the plan's part that is being done begins with; it has a line of its own in every later answer."""
+
+_PART = re.compile(r"(?:(?<!\w)'.+?'(?!\w)|.)+?(?=; |$)")  # a name between quotes may hold anything
+
+
+def parts_of(plan: str) -> list[str]:
+    """Return a plan's parts, in the order in which they are done: what stands between `; `, quotes left whole.
+
+    Args:
+        plan: As `x_confkv.plan` holds it.
+    """
+    return [part.removeprefix("; ") for part in _PART.findall(plan)]
+
+
+def begin(part: int, steps: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Say of scripted steps that a part of the plan begins with the first of them.
+
+    Args:
+        part: Its number, from 0, as `parts_of` counts.
+        steps: As `x_confkv.oracle` holds them, one at least.
+    """
+    return [steps[0] | {"part": part}, *steps[1:]]
 
 
 class _Step(BaseModel):
@@ -19,6 +44,8 @@ class _Step(BaseModel):
 
     note: str = ""
     """What the actor would jot down before acting; optional."""
+    part: int | None = Field(default=None, ge=0)
+    """Number, from 0, of the plan's part that begins with this action; the script itself begins with part 0."""
 
 
 class Target(BaseModel):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._classifieds import changes, click, listings, sent, stop, write_to
 
@@ -18,10 +18,11 @@ def draw(drawing: Drawing) -> Draft:
 
     def quoting(each: dict[str, str]) -> list[dict[str, object]]:
         code = each["reference"]
+        told = text.replace("R.", f"{code}.").replace("R ", f"{code} ")
         return [
             click("link", "Wanted"),
             click("link", each["title"]),
-            *write_to(row, text.replace("R.", f"{code}.").replace("R ", f"{code} "), note=f"reference '{code}'"),
+            *begin(1, write_to(row, told, note=f"reference '{code}'")),
             stop(),
         ]
 

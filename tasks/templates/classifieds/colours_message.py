@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._classifieds import changes, colour_hidden, different, open_listing, others, sent, stop, write_to
 
@@ -29,8 +29,8 @@ def draw(drawing: Drawing) -> Draft:
         words = text.format(one["colour"], two["colour"])
         return [
             *open_listing(one),
-            *open_listing(two, note=f"first {one['colour']}"),
-            *write_to(goal, words, note=f"second {two['colour']}"),
+            *begin(1, open_listing(two, note=f"first {one['colour']}")),
+            *begin(2, write_to(goal, words, note=f"second {two['colour']}")),
             stop(),
         ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._classifieds import changes, click, fill, listings, stop
 
@@ -20,7 +20,7 @@ def draw(drawing: Drawing) -> Draft:
         return [
             click("link", "My listings"),
             click("link", f"Edit {each['title']}", note=f"edit '{each['title']}'"),
-            fill("Price in dollars", str(price), note=f"price '{price}'"),
+            *begin(1, [fill("Price in dollars", str(price), note=f"price '{price}'")]),
             click("button", "Save changes"),
             stop(),
         ]
@@ -73,7 +73,7 @@ TEMPLATE = Template(
         "The price field of my '{listing}' is out of date: it is ${price} now. Touch no other field.",
         "Let people have my '{listing}' for ${price}: update the price, and only that.",
     ),
-    plan="edit my '{listing}': price {price}",
+    plan="edit my '{listing}'; price {price}",
     draw=draw,
     reasoning="easy",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._classifieds import answer, click, found_by, listings, search, select, stop
 
@@ -26,12 +26,20 @@ def draw(drawing: Drawing) -> Draft:
     rival = row["next"] if anywhere["email"] == row["email"] else anywhere
     if rival["email"] == row["email"]:
         raise Unfit("the same person offers the next one")
-    looking = [select("Place", row["region"]), search(kind), select("Sort by", "Lowest price first")]
+    looking = [
+        select("Place", row["region"]),
+        *begin(1, [search(kind)]),
+        *begin(2, [select("Sort by", "Lowest price first")]),
+    ]
     wrong = looking if rival is row["next"] else [looking[1], looking[2]]
     return Draft(
         values={"kind": kind, "region": row["region"]},
         evaluation=answer(row["email"]),
-        oracle=[*looking, click("link", row["title"]), stop(row["email"], note=f"email '{row['email']}'")],
+        oracle=[
+            *looking,
+            *begin(3, [click("link", row["title"])]),
+            *begin(4, [stop(row["email"], note=f"email '{row['email']}'")]),
+        ],
         near_miss=[*wrong, click("link", rival["title"]), stop(rival["email"])],
     )
 
@@ -80,6 +88,6 @@ TEMPLATE = Template(
         "Money is short: which seller in '{region}' asks least for a '{kind}'? Their email address is enough.",
         "Tell me the email address I have to write to for the cheapest '{kind}' in '{region}'.",
     ),
-    plan="place '{region}'; search '{kind}', lowest price first; answer email of seller",
+    plan="place '{region}'; search '{kind}'; lowest price first; open cheapest; answer email of seller",
     draw=draw,
 )

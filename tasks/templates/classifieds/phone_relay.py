@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._classifieds import changes, click, different, listings, open_listing, sent, stop, write_to
 
@@ -25,7 +25,7 @@ def draw(drawing: Drawing) -> Draft:
         return [
             *open_listing(row),
             click("button", "Show phone number"),
-            *write_to(second, right, note=f"phone '{row['phone']}'"),
+            *begin(1, write_to(second, right, note=f"phone '{row['phone']}'")),
             stop(),
         ]
 

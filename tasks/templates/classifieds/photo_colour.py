@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._classifieds import COLOURS, answer, colour_hidden, open_listing, stop
 
@@ -16,7 +16,7 @@ def draw(drawing: Drawing) -> Draft:
     return Draft(
         values={"listing": row["title"]},
         evaluation=answer(row["colour"], without=wrong),
-        oracle=[*open_listing(row), stop(row["colour"], note=f"{row['colour']} {row['kind']}")],
+        oracle=[*open_listing(row), *begin(1, [stop(row["colour"], note=f"{row['colour']} {row['kind']}")])],
         near_miss=[*open_listing(rival), stop(rival["colour"])],
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._classifieds import NUMBERS, answer, listings, open_listing, quiet, stop
 
@@ -20,7 +20,7 @@ def draw(drawing: Drawing) -> Draft:
     return Draft(
         values={"listing": row["title"]},
         evaluation=answer(f"{pieces} |OR| {NUMBERS[pieces]}", without=wrong),
-        oracle=[*open_listing(row), stop(str(pieces), note=f"{pieces} pieces")],
+        oracle=[*open_listing(row), *begin(1, [stop(str(pieces), note=f"{pieces} pieces")])],
         near_miss=[*open_listing(rival), stop(str(rival["pieces"]))],
     )
 

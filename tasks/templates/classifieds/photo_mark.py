@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 from confkv_agents.web.tasks.worlds import Row
 
 from ._classifieds import changes, click, found_by, listings, plain, search, select, stop
@@ -44,9 +44,9 @@ def draw(drawing: Drawing) -> Draft:
         return [
             *([select("Place", region)] if region else []),
             search(row["kind"]),
-            click("link", each["title"]),
+            *begin(1, [click("link", each["title"])]),
             click("link", f"Photo {_CLOSE} of {each['photos']}"),
-            click("button", "Save listing", note),
+            *begin(2, [click("button", "Save listing", note)]),
             stop(),
         ]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._classifieds import answer, dollars, listings, open_listing, stop
 
@@ -32,7 +32,7 @@ def draw(drawing: Drawing) -> Draft:
     return Draft(
         values={"listing": row["title"], "fact": _FACTS[fact]},
         evaluation=answer(f"{amount} |OR| {amount}.00" if fact == "price" else told(row)),
-        oracle=[*open_listing(row), stop(told(row), note=f"{fact} '{told(row)}'")],
+        oracle=[*open_listing(row), *begin(1, [stop(told(row), note=f"{fact} '{told(row)}'")])],
         near_miss=[*open_listing(rival), stop(told(rival))],
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._classifieds import last_photo, listings, open_listing, stop
 
@@ -14,7 +14,11 @@ def draw(drawing: Drawing) -> Draft:
     rival = drawing.rng.choice([each for each in labelled if each["id"] != row["id"]])
 
     def reading(each: dict[str, object]) -> list[dict[str, object]]:
-        return [*open_listing(each), last_photo(each), stop(str(each["serial"]), note=f"serial '{each['serial']}'")]
+        return [
+            *open_listing(each),
+            *begin(1, [last_photo(each)]),
+            *begin(2, [stop(str(each["serial"]), note=f"serial '{each['serial']}'")]),
+        ]
 
     return Draft(
         values={"listing": row["title"]},
@@ -65,7 +69,7 @@ TEMPLATE = Template(
         "Copy the code from the paper label that was photographed with '{listing}'. Only the code, please.",
         "There is a serial number to be seen among the pictures of '{listing}'; your answer is that number alone.",
     ),
-    plan="open '{listing}'; answer serial number in photos",
+    plan="open '{listing}'; photo with serial number; answer serial number",
     draw=draw,
     reasoning="easy",
     visual="hard",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._classifieds import changes, different, last_photo, listings, open_listing, others, sent, stop, write_to
 
@@ -23,7 +23,12 @@ def draw(drawing: Drawing) -> Draft:
 
     def asking(row: dict[str, object]) -> list[dict[str, object]]:
         note = f"serial '{row['serial']}'"
-        return [*open_listing(row), last_photo(row), *write_to(second, worded(row["serial"]), note=note), stop()]
+        return [
+            *open_listing(row),
+            *begin(1, [last_photo(row)]),
+            *begin(2, write_to(second, worded(row["serial"]), note=note)),
+            stop(),
+        ]
 
     return Draft(
         values={"first": first["title"], "second": second["title"], "text": text},
@@ -83,7 +88,7 @@ TEMPLATE = Template(
         "seller of '{second}', in these words: '{text}'",
         "'{text}' goes to the person with the listing '{second}'. You find S in the pictures of '{first}', on a label.",
     ),
-    plan="serial number S in photos of '{first}'; message seller of '{second}': '{text}' with S",
+    plan="open '{first}'; photo with serial number S; message seller of '{second}': '{text}' with S",
     draw=draw,
     visual="hard",
     tags=("long-memory",),

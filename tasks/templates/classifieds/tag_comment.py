@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._classifieds import changes, click, comment, listings, open_listing, stop
 
@@ -16,7 +16,7 @@ def draw(drawing: Drawing) -> Draft:
     title = drawing.rng.choice(("Tag", "Please add", "Missing tag", "For the rules"))
 
     def commenting(tag: str) -> list[dict[str, object]]:
-        reading = [click("link", "Rules for listings"), *open_listing(row, note=f"tag '{tag}'")]
+        reading = [click("link", "Rules for listings"), *begin(1, open_listing(row, note=f"tag '{tag}'"))]
         return [*reading, *comment(stars, title, tag), stop()]
 
     return Draft(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._classifieds import answer, click, different, listings, open_listing, stop
 
@@ -17,10 +17,10 @@ def draw(drawing: Drawing) -> Draft:
     def collecting(*rows: dict[str, object]) -> list[dict[str, object]]:
         steps: list[dict[str, object]] = []
         note = ""
-        for name, row in zip(("first", "second", "third"), rows, strict=True):
-            steps += [*open_listing(row, note=note), click("button", "Show phone number")]
+        for part, (name, row) in enumerate(zip(("first", "second", "third"), rows, strict=True)):
+            steps += [*begin(part, open_listing(row, note=note)), click("button", "Show phone number")]
             note = f"{name} '{row['phone']}'"
-        return [*steps, stop(", ".join(str(row["phone"]) for row in rows), note=note)]
+        return [*steps, *begin(3, [stop(", ".join(str(row["phone"]) for row in rows), note=note)])]
 
     return Draft(
         values={name: row["title"] for name, row in zip("abc", three, strict=True)},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._classifieds import changes, click, colour_hidden, fill, found_by, plain, search, sent, stop
 
@@ -29,9 +29,9 @@ def draw(drawing: Drawing) -> Draft:
         return [
             click("link", "Wanted"),
             click("link", ad["title"]),
-            search(row["kind"], note=f"{row['colour']} {row['kind']}, reference '{ad['reference']}'"),
-            click("link", str(each["title"]), note=f"'{each['title']}' is {each['colour']}"),
-            click("link", "Contact seller", note="contact"),
+            *begin(1, [search(row["kind"], note=f"{row['colour']} {row['kind']}, reference '{ad['reference']}'")]),
+            *begin(2, [click("link", str(each["title"]), note=f"'{each['title']}' is {each['colour']}")]),
+            *begin(3, [click("link", "Contact seller", note="contact")]),
             fill("Message", text),
             click("button", "Send message"),
             stop(),
@@ -96,7 +96,7 @@ TEMPLATE = Template(
         "Bring two people together: the author of '{ad}' (a wanted ad with a reference R) and whoever has that thing "
         "on offer. Send the latter '{text}', with that reference for R.",
     ),
-    plan="code R in wanted ad '{ad}'; find it by photo; message its seller: '{text}' with R",
+    plan="code R in wanted ad '{ad}'; search thing wanted; open it by photo; message its seller: '{text}' with R",
     draw=draw,
     reasoning="hard",
     visual="medium",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._cross import dollars, forum, listings, look_up, products, tab
 
@@ -22,9 +22,9 @@ def draw(drawing: Drawing) -> Draft:
         evaluation=forum.answer(name, dollars(price)),
         oracle=[
             *look_up(ware["name"]),
-            tab(1, note=f"shop '{dollars(new)}'"),
+            *begin(1, [tab(1, note=f"shop '{dollars(new)}'")]),
             *look_up(listing["title"]),
-            forum.stop(right, note=f"{dollars(new)}, {dollars(used)}: '{name}' is cheaper"),
+            *begin(2, [forum.stop(right, note=f"{dollars(new)}, {dollars(used)}: '{name}' is cheaper")]),
         ],
         near_miss=[*look_up(ware["name"]), tab(1), *look_up(listing["title"]), forum.stop(wrong)],
     )

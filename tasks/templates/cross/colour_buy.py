@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._cross import cart_holds, forum, products, tab
 
@@ -33,7 +33,7 @@ def draw(drawing: Drawing) -> Draft:
     def buying(row: dict[str, object]) -> list[dict[str, object]]:
         words = f"{str(row['colour']).lower()} {noun}"
         return [
-            tab(1, note=words),
+            *begin(1, [tab(1, note=words)]),
             {"action": "type", "role": "textbox", "name": "Search", "text": words, "enter": True},
             forum.click("link", str(row["name"])),
             forum.click("button", "Add to Cart"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._cross import cart_holds, forum, look_up, products, tab
 
@@ -18,9 +18,9 @@ def draw(drawing: Drawing) -> Draft:
     def buying(seen: dict[str, object]) -> list[dict[str, object]]:
         return [
             *forum.open_post(seen),
-            tab(1, note=f"{seen['count']} {seen['things']}"),
+            *begin(1, [tab(1, note=f"{seen['count']} {seen['things']}")]),
             *look_up(ware["name"]),
-            {"action": "type", "role": "spinbutton", "name": "Qty", "text": str(seen["count"])},
+            *begin(2, [{"action": "type", "role": "spinbutton", "name": "Qty", "text": str(seen["count"])}]),
             forum.click("button", "Add to Cart"),
             forum.stop(),
         ]
@@ -83,7 +83,7 @@ TEMPLATE = Template(
         "I will give each of the {things} in the picture of the forum post '{post}' its own '{product}'. Let my cart "
         "at the shop (second tab) hold the right number.",
     ),
-    plan="count {things} in post '{post}'; tab 1: as many '{product}' into cart",
+    plan="count {things} in '{post}'; tab 1: open '{product}'; as many into cart",
     draw=draw,
     reasoning="hard",
     visual="hard",

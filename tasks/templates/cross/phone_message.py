@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._cross import forum, listings, look_up, tab
 
@@ -22,7 +22,7 @@ def draw(drawing: Drawing) -> Draft:
         return [
             *look_up(str(row["title"])),
             forum.click("button", "Show phone number"),
-            tab(1, note=f"phone '{row['phone']}'"),
+            *begin(1, [tab(1, note=f"phone '{row['phone']}'")]),
             *forum.open_post(post),
             *forum.message(writer, str(row["phone"]), note=f"message to '{writer}'"),
             forum.stop(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._cross import dollars, forum, listings, look_up, products, tab
 
@@ -19,9 +19,9 @@ def draw(drawing: Drawing) -> Draft:
         new, used = dollars(int(str(row["price"]))), dollars(listing["price"])
         return [
             *look_up(str(row["name"])),
-            tab(1, note=f"price '{new}'"),
+            *begin(1, [tab(1, note=f"price '{new}'")]),
             *look_up(listing["title"]),
-            tab(2, note=f"second hand '{used}'"),
+            *begin(2, [tab(2, note=f"second hand '{used}'")]),
             *forum.open_post(post),
             *forum.comment(f"{new}, {used}"),
             forum.stop(),

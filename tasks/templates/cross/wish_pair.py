@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._cross import cart_holds, forum, put_into_cart, tab, wishes
 
@@ -14,14 +14,14 @@ def draw(drawing: Drawing) -> Draft:
         raise Unfit("both are of one post, or a product is named twice")
     reading = [
         *forum.open_post(first),
-        *forum.open_post(second, note=f"first '{first['name']}'"),
+        *begin(1, forum.open_post(second, note=f"first '{first['name']}'")),
     ]
 
     def buying(name: str) -> list[dict[str, object]]:
         return [
-            tab(1, note=f"second '{name}'"),
+            *begin(2, [tab(1, note=f"second '{name}'")]),
             *put_into_cart(first["name"]),
-            *put_into_cart(name),
+            *begin(3, put_into_cart(name)),
             forum.stop(),
         ]
 
@@ -83,7 +83,7 @@ TEMPLATE = Template(
         "My cart should hold two products that are named on the forum. One is {a_what}, says '{a}'; the other is "
         "{b_what}, says '{b}'. The shop is in the second tab.",
     ),
-    plan="{a_what} in '{a}'; {b_what} in '{b}'; tab 1: both into cart",
+    plan="{a_what} in '{a}'; {b_what} in '{b}'; tab 1: first into cart; second into cart",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

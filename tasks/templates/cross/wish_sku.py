@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._cross import forum, look_up, tab, wishes
 
@@ -14,9 +14,9 @@ def draw(drawing: Drawing) -> Draft:
     def telling(name: str, sku: str) -> list[dict[str, object]]:
         return [
             *forum.open_post(wish),
-            tab(1, note=f"'{name}'"),
+            *begin(1, [tab(1, note=f"'{name}'")]),
             *look_up(name),
-            tab(0, note=f"SKU '{sku}'"),
+            *begin(2, [tab(0, note=f"SKU '{sku}'")]),
             *forum.comment(sku),
             forum.stop(),
         ]

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from confkv_agents import plugins
-from confkv_agents.web.tasks import Draft, Drawing, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Unfit, begin
 from confkv_agents.web.tasks.worlds import Row
 
 not_there = plugins.load_module(
@@ -198,7 +198,7 @@ def two_under_a_third(
     notes: Sequence[str],
     wrong: str,
 ) -> Draft:
-    """Read a fact in each of two posts and comment both, `A, B`, under a third.
+    """Read a fact in each of two posts and comment both, `A, B`, under a third: three parts of the plan.
 
     Args:
         drawing: The drawing.
@@ -221,8 +221,8 @@ def two_under_a_third(
         evaluation=page_checks(changes(drawing, f"comment on {place['id']}: {text}")),
         oracle=[
             *open_post(first),
-            *open_post(second, note=notes[0]),
-            *open_post(place, note=notes[1]),
+            *begin(1, open_post(second, note=notes[0])),
+            *begin(2, open_post(place, note=notes[1])),
             *comment(text),
             stop(),
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._forum import changes, code_posts, code_texts, different, message, open_post, page_checks, stop
 
@@ -20,7 +20,7 @@ def draw(drawing: Drawing) -> Draft:
         evaluation=page_checks(changes(drawing, f"message to {writer}: {told['code']}")),
         oracle=[
             *open_post(told),
-            *open_post(other, note=f"code '{told['code']}'"),
+            *begin(1, open_post(other, note=f"code '{told['code']}'")),
             *message(writer, told["code"], note=f"message to '{writer}'"),
             stop(),
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._forum import ME, PLURALS, changes, colour_hidden, different, message, open_post, page_checks, pictures, stop
 
@@ -18,7 +18,7 @@ def draw(drawing: Drawing) -> Draft:
         evaluation=page_checks(changes(drawing, f"message to {writer}: {seen['colour']}")),
         oracle=[
             *open_post(seen),
-            *open_post(other, note=f"{seen['colour']} {_name(seen)}"),
+            *begin(1, open_post(other, note=f"{seen['colour']} {_name(seen)}")),
             *message(writer, seen["colour"], note=f"message to '{writer}'"),
             stop(),
         ],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._forum import ME, click, different, kept, open_post, page_checks, posts, stop
 
@@ -22,7 +22,7 @@ def draw(drawing: Drawing) -> Draft:
     different(pair, "forum")
 
     def joining(row: dict[str, object]) -> list[dict[str, object]]:
-        return [*open_post(row), click("button", "Save"), click("button", "Subscribe"), stop()]
+        return [*open_post(row), click("button", "Save"), *begin(1, [click("button", "Subscribe")]), stop()]
 
     return Draft(
         values={"post": post["title"]},

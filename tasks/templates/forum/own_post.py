@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._forum import ME, changes, click, code_posts, different, fill, open_post, page_checks, posts, stop
 
@@ -18,7 +18,7 @@ def draw(drawing: Drawing) -> Draft:
 
     def changing(code: str, note: str = "") -> list[dict[str, object]]:
         return [
-            *open_post(mine, note),
+            *begin(1, open_post(mine, note)),
             click("link", "Edit"),
             fill("Body", code),
             click("button", "Save changes"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._forum import changes, click, count_hidden, open_post, page_checks, pictures, stop, views
 
@@ -17,13 +17,13 @@ def draw(drawing: Drawing) -> Draft:
     if max(views()[less["title"]].counts) <= min(views()[more["title"]].counts):
         raise Unfit("the titles tell which shows more")
     seen = [f"{post['count']} {post['things']}" for post in (first, second)]
-    looking = [*open_post(first), *open_post(second, note=seen[0])]
+    looking = [*open_post(first), *begin(1, open_post(second, note=seen[0]))]
     verdict = f"{seen[1]}: more '{more['title']}'"
 
     def voting(post: dict[str, object], note: str = "") -> list[dict[str, object]]:
         if post is second:
-            return [click("button", "Upvote", note), stop()]
-        return [*open_post(post, note), click("button", "Upvote"), stop()]
+            return [*begin(2, [click("button", "Upvote", note)]), stop()]
+        return [*begin(2, open_post(post, note)), click("button", "Upvote"), stop()]
 
     return Draft(
         values={"first": first["title"], "second": second["title"]},

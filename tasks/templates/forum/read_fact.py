@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._forum import answer, open_post, posts, stop
 
@@ -22,7 +22,7 @@ def draw(drawing: Drawing) -> Draft:
     return Draft(
         values={"post": post["title"], "what": what},
         evaluation=answer(right),
-        oracle=[*open_post(post), stop(right, note=f"{fact} '{right}'")],
+        oracle=[*open_post(post), *begin(1, [stop(right, note=f"{fact} '{right}'")])],
         near_miss=[*open_post(other), stop(wrong)],
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._forum import answer, code_posts, different, open_post, stop
 
@@ -20,9 +20,9 @@ def draw(drawing: Drawing) -> Draft:
         evaluation=answer(*codes),
         oracle=[
             *open_post(three[0]),
-            *open_post(three[1], note=f"first code '{codes[0]}'"),
-            *open_post(three[2], note=f"second code '{codes[1]}'"),
-            stop(", ".join(codes), note=f"third code '{codes[2]}'"),
+            *begin(1, open_post(three[1], note=f"first code '{codes[0]}'")),
+            *begin(2, open_post(three[2], note=f"second code '{codes[1]}'")),
+            *begin(3, [stop(", ".join(codes), note=f"third code '{codes[2]}'")]),
         ],
         near_miss=[
             *open_post(other),

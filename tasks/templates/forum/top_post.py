@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._forum import answer, click, posts, stop
 
@@ -33,7 +33,7 @@ def draw(drawing: Drawing) -> Draft:
     return Draft(
         values={"forum": forum["title"], "what": what},
         evaluation=answer(right),
-        oracle=[*way, click("link", tab), stop(right, note=f"by '{right}'")],
+        oracle=[*way, *begin(1, [click("link", tab)]), *begin(2, [stop(right, note=f"by '{right}'")])],
         near_miss=[*way, stop(wrong)],
     )
 
@@ -75,7 +75,7 @@ TEMPLATE = Template(
         "(Name|Tell me) the member (behind|who made) the post that has the {what} in '{forum}'.",
         "(I am curious about|A question about) '{forum}': whose post there (got|has) the {what}?",
     ),
-    plan="forum '{forum}'; answer author of post with {what}",
+    plan="forum '{forum}'; sort by {what}; answer author of first post",
     draw=draw,
     reasoning="easy",
 )

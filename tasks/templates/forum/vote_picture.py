@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 from confkv_agents.web.tasks.worlds import Row
 
 from ._forum import changes, click, could_show, page_checks, pictures, posts, stop
@@ -22,7 +22,7 @@ def draw(drawing: Drawing) -> Draft:
     way = [click("link", "Forums"), click("link", post["forum_title"])]
 
     def voting(title: str, note: str = "") -> list[dict[str, object]]:
-        return [click("link", title), click("button", "Upvote", note), stop()]
+        return [*begin(1, [click("link", title)]), *begin(2, [click("button", "Upvote", note)]), stop()]
 
     return Draft(
         values={"forum": post["forum_title"], "what": what},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._shop import cart_holds, click, every_product, only, search, stop
 
@@ -34,11 +34,15 @@ def draw(drawing: Drawing) -> Draft:
         "role": "combobox",
         "name": "Sort by",
         "option": SORTS[extreme],
-        "note": "sort by price",
     }
 
     def take(product: str, note: str = "") -> list[dict[str, object]]:
-        return [way, sort, click("link", product, note), click("button", "Add to Cart"), stop()]
+        return [
+            way,
+            *begin(1, [sort]),
+            *begin(2, [click("link", product, note), click("button", "Add to Cart")]),
+            stop(),
+        ]
 
     return Draft(
         values={
@@ -83,6 +87,6 @@ TEMPLATE = Template(
         "Of everything here I want the {extreme} {what} in my cart(.|, one piece.)",
         "My cart should get the {extreme} {what} that is sold here.",
     ),
-    plan="{extreme} {what} into cart",
+    plan="{what}; sort by price, {extreme} first; {extreme} into cart",
     draw=draw,
 )

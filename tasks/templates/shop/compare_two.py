@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 from confkv_agents.web.tasks.worlds import Row
 
 from ._shop import cart_holds, click, every_product, only, open_product, put_into_cart, stop
@@ -17,12 +17,15 @@ def draw(drawing: Drawing) -> Draft:
         raise Unfit("the two cannot be told apart")
     better, worse = sorted((first, second), key=lambda row: _measure(which, row), reverse=True)
     verdict = f"{_shown(which, first)}, {_shown(which, second)}: '{better['name']}' is {which}"
-    looking = [*open_product(first["name"]), *open_product(second["name"], f"'{first['name']}' {_shown(which, first)}")]
+    looking = [
+        *open_product(first["name"]),
+        *begin(1, open_product(second["name"], f"'{first['name']}' {_shown(which, first)}")),
+    ]
 
     def take(row: Row, note: str = "") -> list[dict[str, object]]:
         if row == second:
-            return [click("button", "Add to Cart", note), stop()]
-        return [*put_into_cart(row["name"], note), stop()]
+            return [*begin(2, [click("button", "Add to Cart", note)]), stop()]
+        return [*begin(2, put_into_cart(row["name"], note)), stop()]
 
     return Draft(
         values={"first": first["name"], "second": second["name"], "which": _WORDS[which]},

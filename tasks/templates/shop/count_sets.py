@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._shop import in_order, open_product, sets, stop
 
@@ -16,7 +16,7 @@ def draw(drawing: Drawing) -> Draft:
         raise Unfit("two sets are equal")
     start = [
         *open_product(first["name"]),
-        *open_product(second["name"], _seen(first)),
+        *begin(1, open_product(second["name"], _seen(first))),
     ]
     return Draft(
         values={"first": first["name"], "second": second["name"], "third": third["name"]},
@@ -26,8 +26,8 @@ def draw(drawing: Drawing) -> Draft:
         },
         oracle=[
             *start,
-            *open_product(third["name"], _seen(second)),
-            stop(", ".join(_numbers(first, second, third)), note=_seen(third)),
+            *begin(2, open_product(third["name"], _seen(second))),
+            *begin(3, [stop(", ".join(_numbers(first, second, third)), note=_seen(third))]),
         ],
         near_miss=[*start, *open_product(other["name"]), stop(", ".join(_numbers(first, second, other)))],
     )

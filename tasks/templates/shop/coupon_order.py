@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._shop import amounts, cart_holds, click, dollars, fill, plain_products, put_into_cart, stop
 
@@ -22,10 +22,13 @@ def draw(drawing: Drawing) -> Draft:
         raise Unfit("the discount is not a whole number of cents")
     discount = total * offer["percent"] // 100
     names = first["name"], second["name"]
-    filling = [*put_into_cart(names[0], note=f"code '{offer['code']}'"), *put_into_cart(names[1])]
+    filling = [
+        *begin(1, put_into_cart(names[0], note=f"code '{offer['code']}'")),
+        *begin(2, put_into_cart(names[1])),
+    ]
 
     def using(code: str) -> list[dict[str, object]]:
-        return [click("link", "Cart (2)"), fill("Coupon code", code), click("button", "Apply")]
+        return begin(3, [click("link", "Cart (2)"), fill("Coupon code", code), click("button", "Apply")])
 
     return Draft(
         values={"offer": offer["category"], "first": names[0], "second": names[1]},
@@ -46,7 +49,7 @@ def draw(drawing: Drawing) -> Draft:
             click("link", offer["title"]),
             *filling,
             *using(offer["code"]),
-            stop(dollars(total - discount)),
+            *begin(4, [stop(dollars(total - discount))]),
         ],
         near_miss=[
             click("link", "Offers"),
@@ -109,7 +112,7 @@ TEMPLATE = Template(
         "Fill a cart with '{first}' and '{second}', redeem the code that is offered on {offer}, and say what the order "
         "comes to.",
     ),
-    plan="code for {offer}; '{first}' into cart; '{second}' into cart; use code; answer total",
+    plan="code in offer on {offer}; '{first}' into cart; '{second}' into cart; use code in cart; answer total",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._shop import (
     by_price,
@@ -30,20 +30,17 @@ def draw(drawing: Drawing) -> Draft:
     if product["id"] == gift["id"]:
         raise Unfit("the product is wished for already")
     names = product["name"], gift["name"]
+    chosen = f"'{gift['name']}' is {extreme}; to '{registry['street']}'"
 
     def shop(title: str, code: str) -> list[dict[str, object]]:
         return [
             click("link", "Offers"),
             click("link", title),
-            click("link", "Gift Registry", note=f"code '{code}'"),
-            click("link", registry["title"]),
-            click("link", gift["name"], note=f"'{gift['name']}' is {extreme}; to '{registry['street']}'"),
-            click("button", "Add to Cart"),
-            *put_into_cart(product["name"]),
-            click("link", "Cart (2)"),
-            fill("Coupon code", code),
-            click("button", "Apply"),
-            stop(registry["street"]),
+            *begin(1, [click("link", "Gift Registry", note=f"code '{code}'"), click("link", registry["title"])]),
+            *begin(2, [click("link", gift["name"], note=chosen), click("button", "Add to Cart")]),
+            *begin(3, put_into_cart(product["name"])),
+            *begin(4, [click("link", "Cart (2)"), fill("Coupon code", code), click("button", "Apply")]),
+            *begin(5, [stop(registry["street"])]),
         ]
 
     return Draft(
@@ -120,7 +117,8 @@ TEMPLATE = Template(
         "(In which street|At which street address) does the registry of {registry} want its presents? Before you "
         "answer, fill the cart with the {extreme} wish and one '{product}' and redeem the code of the offer {offer}.",
     ),
-    plan="code for {offer}; {extreme} wish of {registry} into cart; '{product}' into cart; use code; answer street",
+    plan="code in offer {offer}; gift registry of {registry}: street; {extreme} wish into cart; "
+    "'{product}' into cart; use code in cart; answer street",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

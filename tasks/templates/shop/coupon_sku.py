@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._shop import cart_holds, click, coupon_is, fill, offers, open_product, plain_products, put_into_cart, stop
 
@@ -18,11 +18,14 @@ def draw(drawing: Drawing) -> Draft:
     other = drawing.rng.choice(others)
     names = first["name"], second["name"]
     reading = [click("link", "Offers"), click("link", offer["title"])]
-    using = [
-        click("link", "Cart (2)", note=f"SKU '{second['sku']}'"),
-        fill("Coupon code", offer["code"]),
-        click("button", "Apply"),
-    ]
+    using = begin(
+        3,
+        [
+            click("link", "Cart (2)", note=f"SKU '{second['sku']}'"),
+            fill("Coupon code", offer["code"]),
+            click("button", "Apply"),
+        ],
+    )
     return Draft(
         values={"offer": offer["category"], "first": names[0], "second": names[1]},
         evaluation={
@@ -32,10 +35,10 @@ def draw(drawing: Drawing) -> Draft:
         },
         oracle=[
             *reading,
-            *put_into_cart(names[0], note=f"code '{offer['code']}'"),
-            *put_into_cart(names[1], note=f"SKU '{first['sku']}'"),
+            *begin(1, put_into_cart(names[0], note=f"code '{offer['code']}'")),
+            *begin(2, put_into_cart(names[1], note=f"SKU '{first['sku']}'")),
             *using,
-            stop(f"{first['sku']}, {second['sku']}"),
+            *begin(4, [stop(f"{first['sku']}, {second['sku']}")]),
         ],
         near_miss=[
             *reading,
@@ -98,7 +101,7 @@ TEMPLATE = Template(
         "What are the SKUs of '{first}' and '{second}'? While you are there, put (both|one of each) into the cart, "
         "with the coupon that is offered on {offer}.",
     ),
-    plan="code for {offer}; '{first}' into cart, SKU; '{second}' into cart, SKU; use code; answer SKUs",
+    plan="code in offer on {offer}; '{first}' into cart, SKU; '{second}' into cart, SKU; use code in cart; answer SKUs",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

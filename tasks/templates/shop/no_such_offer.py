@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._shop import NOT_POSSIBLE, click, fill, offers, plain_products, put_into_cart, stop
 
@@ -20,7 +20,7 @@ def draw(drawing: Drawing) -> Draft:
         evaluation=NOT_POSSIBLE | {"string_note": f"No offer runs on {product['category']}."},
         oracle=[
             *adding,
-            click("link", "Offers"),
+            *begin(1, [click("link", "Offers")]),
             {
                 "action": "fail",
                 "reason": f"there is no offer on {product['category']}",
@@ -80,6 +80,6 @@ TEMPLATE = Template(
         "The offers page must have a code for {offer}. Use it on a cart with one '{product}' in it.",
         "Have '{product}' in my cart with the {offer} coupon on it(.|, please.)",
     ),
-    plan="'{product}' into cart; code for {offer}; use code",
+    plan="'{product}' into cart; code in offer on {offer}; use code in cart",
     draw=draw,
 )

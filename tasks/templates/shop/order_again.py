@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 from confkv_agents.web.tasks.worlds import Row
 
 from ._shop import cart_is, cart_line, click, only, quantity, search, stop
@@ -31,10 +31,13 @@ def draw(drawing: Drawing) -> Draft:
 
     def buy(wanted: list[Row]) -> list[dict[str, object]]:
         first, *rest = wanted
-        steps = [click("link", first["name"], note="; ".join(_described(row) for row in items)), *_add(first)]
-        for row in rest:
-            steps += [search(row["name"]), click("link", row["name"]), *_add(row)]
-        return [*opening, *steps, stop()]
+        others = [step for row in rest for step in (search(row["name"]), click("link", row["name"]), *_add(row))]
+        return [
+            *opening,
+            *begin(1, [click("link", first["name"], note="; ".join(_described(row) for row in items)), *_add(first)]),
+            *begin(2, others),
+            stop(),
+        ]
 
     oracle = buy(items)
     if len(oracle) > MOST_STEPS:
@@ -106,7 +109,7 @@ TEMPLATE = Template(
         "time and in the same size.",
         "The things from my {order} order are used up. Have them all in my cart again, same count, same size.",
     ),
-    plan="my order of {order}; all of it into cart",
+    plan="my order of {order}; first thing into cart, same number, size; other things into cart, same numbers, sizes",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 
 from ._shop import COLOURS, colour_hidden, open_product, stop
 
@@ -18,7 +18,7 @@ def draw(drawing: Drawing) -> Draft:
             "eval_types": ["string_match"],
             "reference_answers": {"must_include": [colour], "must_exclude": [other.lower() for other in others]},
         },
-        oracle=[*open_product(product["name"]), stop(colour, note=f"{colour} {product['noun'].lower()}")],
+        oracle=[*open_product(product["name"]), *begin(1, [stop(colour, note=f"{colour} {product['noun'].lower()}")])],
         near_miss=[*open_product(product["name"]), stop(wrong)],
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._shop import NUMBERS, cart_holds, click, only, search, sets, stop
 
@@ -21,8 +21,8 @@ def draw(drawing: Drawing) -> Draft:
     def take(name: str, note: str = "") -> list[dict[str, object]]:
         return [
             search(f"{product['noun'].lower()} set"),
-            click("link", name, note),
-            click("button", "Add to Cart"),
+            *begin(1, [click("link", name, note)]),
+            *begin(2, [click("button", "Add to Cart")]),
             stop(),
         ]
 
@@ -73,7 +73,7 @@ TEMPLATE = Template(
         "cart).",
         "A set of {things} it must be, and {number} of them in it. Have (it|that set) in the shopping cart.",
     ),
-    plan="search {things} set; picture with {number}; into cart",
+    plan="search {things} set; picture with {number}; that set into cart",
     draw=draw,
     reasoning="easy",
     visual="medium",

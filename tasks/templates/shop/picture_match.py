@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 from confkv_agents.web.tasks.worlds import Row
 
 from ._shop import (
@@ -47,10 +47,9 @@ def draw(drawing: Drawing) -> Draft:
     def buy(name: str) -> list[dict[str, object]]:
         return [
             *open_product(owned["name"]),
-            *put_into_cart(errand["name"], note=f"{colour} {owned['noun'].lower()}"),
-            search(noun.lower()),
-            click("link", name),
-            click("button", "Add to Cart"),
+            *begin(1, put_into_cart(errand["name"], note=f"{colour} {owned['noun'].lower()}")),
+            *begin(2, [search(noun.lower())]),
+            *begin(3, [click("link", name), click("button", "Add to Cart")]),
             stop(),
         ]
 
@@ -112,7 +111,7 @@ TEMPLATE = Template(
         "Shop for me: one '{errand}', and the {kind} whose colour is that of the '{owned}' (which I have|which is at "
         "my home).",
     ),
-    plan="colour of '{owned}'; '{errand}' into cart; {kind} of that colour into cart",
+    plan="colour of '{owned}'; '{errand}' into cart; search {kind}; {kind} of that colour into cart",
     draw=draw,
     reasoning="hard",
     visual="medium",

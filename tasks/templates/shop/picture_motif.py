@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._shop import cart_is, cart_line, click, every_product, only, search, stop
 
@@ -24,9 +24,8 @@ def draw(drawing: Drawing) -> Draft:
         choosing = [{"action": "select", "role": "combobox", "name": "Size", "option": size}] if size else []
         return [
             search(f"animal {noun.lower()}"),
-            click("link", name, note),
-            *choosing,
-            click("button", "Add to Cart"),
+            *begin(1, [click("link", name, note)]),
+            *begin(2, [*choosing, click("button", "Add to Cart")]),
             stop(),
         ]
 
@@ -72,7 +71,7 @@ TEMPLATE = Template(
         "The {animal} is what matters(| to me): get me the {thing} on which it is printed, into the (cart|shopping "
         "cart).",
     ),
-    plan="search animal {thing}; picture with {animal}; into cart",
+    plan="search animal {thing}; picture with {animal}; {thing} into cart",
     draw=draw,
     visual="medium",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 from confkv_agents.web.tasks.worlds import Row
 
 from ._shop import amounts, every_product, open_product, stop
@@ -39,7 +39,7 @@ def draw(drawing: Drawing) -> Draft:
             "eval_types": ["string_match"],
             "reference_answers": {"must_include": [_reference(fact, product)]},
         },
-        oracle=[*open_product(product["name"]), stop(value, note=f"{fact} '{value}'")],
+        oracle=[*open_product(product["name"]), *begin(1, [stop(value, note=f"{fact} '{value}'")])],
         near_miss=[*open_product(other["name"]), stop(str(other[FACTS[fact]]))],
     )
 

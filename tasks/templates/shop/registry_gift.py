@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 from confkv_agents.web.tasks.worlds import Row
 
 from ._shop import by_price, cart_holds, click, fill, only, registry_wishes, stop, two_registries
@@ -25,23 +25,21 @@ def draw(drawing: Drawing) -> Draft:
     if registry["street"] == other["street"]:
         raise Unfit("both live there")
     where = ", ".join(f"'{registry[part]}'" for part in ("first", "last", "street", "city", "postcode"))
+    chosen = f"'{gift['name']}' is {extreme}; to {where}"
 
     def order(place: Row) -> list[dict[str, object]]:
         return [
             click("link", "Gift Registry"),
             click("link", registry["title"]),
-            click("link", gift["name"], note=f"'{gift['name']}' is {extreme}; to {where}"),
-            click("button", "Add to Cart"),
-            click("link", "Cart (1)"),
-            click("link", "Proceed to Checkout"),
-            fill("Email", email),
-            fill("First name", registry["first"]),
-            fill("Last name", registry["last"]),
+            *begin(1, [click("link", gift["name"], note=chosen), click("button", "Add to Cart")]),
+            *begin(2, [click("link", "Cart (1)"), click("link", "Proceed to Checkout")]),
+            *begin(3, [fill("Email", email)]),
+            *begin(4, [fill("First name", registry["first"]), fill("Last name", registry["last"])]),
             fill("Street address", place["street"]),
             fill("City", place["city"]),
             fill("Postcode", place["postcode"]),
-            click("radio", METHODS[method]),
-            click("button", "Next"),
+            *begin(5, [click("radio", METHODS[method])]),
+            *begin(6, [click("button", "Next")]),
             stop(),
         ]
 
@@ -129,7 +127,8 @@ TEMPLATE = Template(
         "Take me to the payment step with the {extreme} wish of {registry} in the order. It goes to the address in "
         "their gift registry, {method} shipping; my email address is {email}.",
     ),
-    plan="{extreme} wish of {registry} into cart; checkout: {email}, registry's address, {method}; payment",
+    plan="gift registry of {registry}: name, address; {extreme} wish into cart; checkout; email {email}; "
+    "registry's name, address; {method} shipping; next, stop at payment",
     draw=draw,
     reasoning="hard",
     tags=("long-memory",),

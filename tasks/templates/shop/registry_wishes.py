@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template
+from confkv_agents.web.tasks import Draft, Drawing, Template, begin
 from confkv_agents.web.tasks.worlds import Row
 
-from ._shop import cart_is, cart_line, click, only, quantity, registry_wishes, search, stop
+from ._shop import cart_is, cart_line, click, only, open_product, quantity, registry_wishes, stop
 
 
 def draw(drawing: Drawing) -> Draft:
@@ -15,18 +15,15 @@ def draw(drawing: Drawing) -> Draft:
     title = drawing.choose(
         [title for title, wishes in lists.items() if any(wish["wanted"] > 1 for wish in wishes)], str
     )
-    first, second = drawing.rng.sample(lists[title], 2)
+    first, second = sorted(lists[title], key=lambda wish: (wish["category_id"], wish["featured"]))  # as on the page
     wished = f"wanted '{first['name']}' {first['wanted']}, '{second['name']}' {second['wanted']}"
 
     def fetch(of_first: int, of_second: int) -> list[dict[str, object]]:
         return [
             click("link", "Gift Registry"),
             click("link", title),
-            click("link", first["name"], note=wished),
-            *_add(of_first),
-            search(second["name"]),
-            click("link", second["name"]),
-            *_add(of_second),
+            *begin(1, [click("link", first["name"], note=wished), *_add(of_first)]),
+            *begin(2, [*open_product(second["name"]), *_add(of_second)]),
             stop(),
         ]
 
@@ -96,7 +93,7 @@ TEMPLATE = Template(
         "it), number for number.",
         "Go through the wishes of {registry} and add them to the shopping cart, each as often as it is wanted.",
     ),
-    plan="wishes of {registry}, as many as wanted, into cart",
+    plan="gift registry of {registry}: wishes; one wish into cart, number wanted; other wish into cart, number wanted",
     draw=draw,
     tags=("long-memory",),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._shop import every_product, in_order, open_product, stop
 
@@ -19,7 +19,7 @@ def draw(drawing: Drawing) -> Draft:
     if len({first, second, third, wrong}) < 4:
         raise Unfit("two of the values are equal")
     a, b, c = [row["name"] for row in products]
-    start = [*open_product(a), *open_product(b, f"{fact} '{first}'")]
+    start = [*open_product(a), *begin(1, open_product(b, f"{fact} '{first}'"))]
     return Draft(
         values={"first": a, "second": b, "third": c, "facts": "SKUs" if fact == "SKU" else "numbers in stock"},
         evaluation={
@@ -28,8 +28,8 @@ def draw(drawing: Drawing) -> Draft:
         },
         oracle=[
             *start,
-            *open_product(c, f"{fact} '{second}'"),
-            stop(f"{first}, {second}, {third}", note=f"{fact} '{third}'"),
+            *begin(2, open_product(c, f"{fact} '{second}'")),
+            *begin(3, [stop(f"{first}, {second}, {third}", note=f"{fact} '{third}'")]),
         ],
         near_miss=[*start, *open_product(other["name"]), stop(f"{first}, {second}, {wrong}")],
     )
@@ -83,7 +83,7 @@ TEMPLATE = Template(
         "My list has '{first}', '{second}' and '{third}' on it. Complete it with their {facts}: three values in the "
         "same order, with commas.",
     ),
-    plan="{facts} of '{first}', '{second}', '{third}'; answer three",
+    plan="{facts} of '{first}'; {facts} of '{second}'; {facts} of '{third}'; answer three",
     draw=draw,
     tags=("long-memory",),
 )

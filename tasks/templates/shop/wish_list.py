@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit
+from confkv_agents.web.tasks import Draft, Drawing, Template, Unfit, begin
 
 from ._shop import by_price, click, every_product, only, open_product, stop
 
@@ -26,7 +26,7 @@ def draw(drawing: Drawing) -> Draft:
     adding = [*open_product(product["name"]), click("button", "Add to Wish List")]
 
     def remove(name: str, note: str = "") -> list[dict[str, object]]:
-        return [*adding, click("button", f"Remove {name}", note), stop()]
+        return [*adding, *begin(1, [click("button", f"Remove {name}", note)]), stop()]
 
     return Draft(
         values={"product": product["name"], "extreme": extreme},

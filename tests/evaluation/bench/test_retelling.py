@@ -139,6 +139,9 @@ def test_a_script_is_told_in_the_pilots_words(tmp_path: Path) -> None:
         ("", "go_back", None, "go_back"),
         ("plan: a; b\n", "go_back", None, "plan: a; b\ngo_back"),
         ("plan: a\nfirst 'AB'", "click [1]", ("Red bag", 1), "plan: a\nfirst 'AB', 'Red bag' [1]\nclick [1]"),
+        ("now: b", "click [1]", ("Red bag", 1), "now: b\n'Red bag' [1]\nclick [1]"),
+        ("code 'AB'\nnow: b", "click [1]", ("Red bag", 1), "code 'AB'\nnow: b\n'Red bag' [1]\nclick [1]"),
+        ("wrong page, back\nnow: b", "go_back", None, "wrong page, back\nnow: b\ngo_back"),
     ],
 )
 def test_how_the_pilot_words_a_decision(

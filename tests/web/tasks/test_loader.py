@@ -24,6 +24,7 @@ GOOD: dict[str, Any] = {
     "eval": {"eval_types": ["string_match"], "reference_answers": {"must_include": ["12"]}},
 }
 
+PARTS = {"action": "stop", "part": 2}
 UPLOAD = {"action": "upload", "role": "button", "name": "Picture", "file": "a.png"}
 
 
@@ -194,6 +195,11 @@ def target(**changes: Any) -> dict[str, Any]:
         (bad(x_confkv={"oracle": [{"action": "tap"}]}), "x_confkv.oracle[0]: unknown action 'tap'; known: 'c"),
         (bad(x_confkv={"oracle": "click"}), "x_confkv.oracle: must be a list"),
         (bad(x_confkv={"oracle": ["click"]}), "x_confkv.oracle[0]: must be an object"),
+        (
+            bad(x_confkv={"plan": "a; b", "oracle": [PARTS]}),
+            "x_confkv: an action begins part 2 of the plan, whose parts",
+        ),
+        (bad(x_confkv={"near_miss": [PARTS]}), "x_confkv: an action begins part 2 of the plan, and there is none"),
         (bad(x_confkv={"seed": -1}), "x_confkv.seed: "),
         (bad(x_confkv=[]), "x_confkv: must be an object"),
         (bad(sites=[]), "sites: may not be empty"),

@@ -26,6 +26,7 @@ from confkv_agents.web.tasks import (
     make_tasks,
     split_of,
 )
+from confkv_agents.web.tasks.oracle import parts_of
 from confkv_agents.web.tasks.templates import NothingToAsk, spell
 from tests.notes import unread
 
@@ -199,6 +200,19 @@ def test_a_template_makes_valid_tasks_from_most_seeds(name: str):
         assert raw["intent_template"] in spelled
         assert task.extension.plan and not set("{}|") & set(task.extension.plan)
         assert not unread(task.extension.plan, [task.intent], ""), "a plan tells what the task does not"
+        _check_parts(task)
+
+
+def _check_parts(task: Task) -> None:
+    """Every part of a plan is begun, in order; a script that finds out that it cannot be done begins the first ones."""
+    begun = [step.part for step in task.oracle if step.part]  # with part 0 a script begins anyway
+    wanted = list(range(1, len(parts_of(task.extension.plan))))
+    assert begun == (wanted[: len(begun)] if task.oracle[-1].action == "fail" else wanted), task.extension.plan
+
+
+def test_the_tasks_of_the_package_begin_every_part_of_their_plans():
+    for task in load_tasks(data_dir("tasks")):
+        _check_parts(task)
 
 
 @pytest.mark.parametrize("name", available_templates())
