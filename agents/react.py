@@ -198,7 +198,7 @@ def split_reply(text: str) -> tuple[str, str]:
                 break
         except ActionParseError:
             continue
-    thought = " ".join(line.strip() for line in lines[:start] if line.strip(" `"))
+    thought = "\n".join(line.strip() for line in lines[:start] if line.strip(" `"))
     return thought.removeprefix("Thought:").strip(), format_action(action)
 
 

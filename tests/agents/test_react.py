@@ -123,7 +123,7 @@ def test_a_second_answer_without_an_action_is_passed_on_as_it_is():
     ("reply", "thought", "action"),
     [
         ("click [4]", "", "click [4]"),
-        ("One.\nTwo.\nclick [4]", "One. Two.", "click [4]"),
+        ("One.\nTwo.\nclick [4]", "One.\nTwo.", "click [4]"),
         (
             "First I could click [3].\nAction: type [4] [red bag] [1]",
             "First I could click [3].",

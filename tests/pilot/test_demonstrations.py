@@ -17,6 +17,7 @@ from confkv_agents.web.env import WebEnv
 from confkv_agents.web.observation import ObservationConfig
 from confkv_agents.web.sites import SiteSet
 from confkv_agents.web.tasks import Task, load_template
+from confkv_agents.web.tasks.oracle import parts_of
 
 pytestmark = pytest.mark.browser
 
@@ -43,7 +44,9 @@ def test_a_scripted_episode_becomes_the_agents_conversation(env: WebEnv, task: T
     assert all(each["learn"] for each in answers)
     assert task.extension.plan.startswith("open '") and task.extension.plan in answers[0]["content"][0]["text"]
     assert answers[0]["content"][0]["text"].startswith(f"plan: {task.extension.plan}\n'Search' [2]\ntype [2] [")
-    assert answers[-1]["content"][0]["text"].endswith(f"stop [{task.oracle[-1].answer}]")
+    first_part, last_part = parts_of(task.extension.plan)
+    assert answers[1]["content"][0]["text"].startswith(f"now: {first_part}\n'")
+    assert answers[-1]["content"][0]["text"].endswith(f"\nnow: {last_part}\nstop [{task.oracle[-1].answer}]")
 
 
 def test_pictures_are_kept_where_they_stand(env: WebEnv, task: Task):
@@ -64,7 +67,7 @@ def test_a_slip_is_shown_and_not_learned_but_the_way_back_is(env: WebEnv, task: 
     assert len(slips) == 1
     assert answers[slips[0] + 1] == {
         "role": "assistant",
-        "content": [{"text": "wrong page, back\ngo_back"}],
+        "content": [{"text": f"wrong page, back\nnow: {parts_of(task.extension.plan)[0]}\ngo_back"}],
         "learn": True,
     }
 
