@@ -27,7 +27,7 @@ from confkv_agents.errors import ConfigError
 from confkv_agents.pilot import causal
 from confkv_agents.pilot.encoding import Encoded
 from confkv_agents.pilot.lora import add_lora, load_lora, lora_parameters, lora_tensors, saved_lora
-from confkv_agents.pilot.training import Settings, batches, checkpoint_of, train
+from confkv_agents.pilot.training import CHECKPOINT, Settings, batches, checkpoint_of, train
 from confkv_agents.wheels import sha256_of
 
 # glibc's: freed memory is kept, in large pages; activations come and go by gigabytes. Others do not read it.
@@ -39,6 +39,7 @@ _MEMORY = {
 }
 _SHORT = 400  # tokens of a conversation of which reading twice would save nothing
 ADAPTERS, ABOUT = "adapters.safetensors", "training.json"
+_DECISIVE = ("episodes", "tokens", "learned_tokens", "batch", "rank", "full_every", "start")
 Pictures = Mapping[str, torch.Tensor]
 Say = Callable[[str], None]
 
@@ -100,22 +101,21 @@ def answer_loss(model: Any, episode: Encoded, pictures: Pictures, full: bool = T
         full: Let gradients flow through all tokens; if not, through those whose next is learned, to which the others
             are what they are. That needs `causal.NAME` as the model's attention.
     """
-    ids = episode.ids[:-1]
-    embedded = model.get_input_embeddings()(ids)
+    device = model.device
+    embedded = model.get_input_embeddings()(episode.ids[:-1].to(device))
     for name, places in episode.pictures:
-        embedded[list(places)] = pictures[name].to(embedded.dtype)
-    wanted = episode.learned[1:]
+        embedded[list(places)] = pictures[name].to(embedded)
+    answers = episode.learned[1:].nonzero()[:, 0]
     if full:
-        hidden = model.model(inputs_embeds=embedded[None], use_cache=False).last_hidden_state[0][wanted]
+        hidden = model.model(inputs_embeds=embedded[None], use_cache=False).last_hidden_state[0][answers.to(device)]
     else:
-        answers = wanted.nonzero()[:, 0]
         with causal.reading() as read:
             model.model(inputs_embeds=embedded[None], use_cache=False)
         with causal.answering(read, answers):
             given = {"inputs_embeds": embedded[answers][None], "position_ids": answers[None]}
             hidden = model.model(**given, use_cache=False).last_hidden_state[0]
     logits = model.lm_head(hidden).float()
-    return cross_entropy(logits, episode.ids[1:][wanted], reduction="sum")
+    return cross_entropy(logits, episode.ids[1:][answers].to(device), reduction="sum")
 
 
 def shares(lengths: Sequence[int], count: int) -> list[list[int]]:
@@ -158,8 +158,9 @@ def train_agent(
         The file of adapters.
 
     Raises:
-        ConfigError: The folder's checkpoint, or `plan.start`, is of other parameters or settings.
+        ConfigError: The folder's checkpoint, or `plan.start`, is of other parameters, settings or conversations.
     """
+    _require_the_same(folder, data, plan)
     if plan.processes == 1:
         _work(0, data, plan, folder, "", say, load)
     else:
@@ -222,7 +223,7 @@ def _work(
             raise SystemExit("the process that shared out the work is gone")
         chosen = [data.episodes[at] for at in batches(len(data.episodes), plan.batch, step, plan.settings.seed)]
         total = sum(int(each.learned.sum()) for each in chosen)
-        mean = torch.zeros(())
+        mean = torch.zeros((), device=model.device)
         full = step % plan.full_every == 0
         for at in shares([len(each.ids) for each in chosen], plan.processes)[number]:
             # One at a time, so that no more than one episode's activations are held.
@@ -237,7 +238,7 @@ def _work(
     def figures() -> dict[str, Any]:
         if not data.held_out:
             return {}
-        mean = torch.zeros(())
+        mean = torch.zeros((), device=model.device)
         learned = sum(int(each.learned.sum()) for each in data.held_out)
         for at in shares([len(each.ids) for each in data.held_out], plan.processes)[number]:
             # With gradients on: without, compiled layers would be compiled once more.
@@ -292,9 +293,28 @@ def adapters_of(folder: Path, unfinished: bool = False) -> tuple[dict[str, torch
     return saved_lora(values), about | {"end": curve[-1]}
 
 
-def _tell(folder: Path, data: AgentData, plan: AgentPlan, end: Mapping[str, Any] | None) -> None:
-    """Write what a person who reads of the weights wants to know of their training."""
-    about = {
+def _require_the_same(folder: Path, data: AgentData, plan: AgentPlan) -> None:
+    """Refuse to go on with other conversations, or from another start, than a folder's checkpoint came from.
+
+    Raises:
+        ConfigError: As told.
+    """
+    if not (folder / CHECKPOINT).is_file() or not (folder / ABOUT).is_file():
+        return
+    try:
+        before = json.loads((folder / ABOUT).read_text())
+        now = _about(data, plan)
+        changed = [name for name in _DECISIVE if before[name] != now[name]]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise ConfigError(f"{folder / ABOUT} does not tell what was trained: {error}") from error
+    if changed:
+        told = "; ".join(f"{name} was {before[name]} and is {now[name]}" for name in changed)
+        raise ConfigError(f"the training in {folder} cannot go on so: {told}; train into another folder")
+
+
+def _about(data: AgentData, plan: AgentPlan) -> dict[str, Any]:
+    """What a person who reads of the weights wants to know of their training."""
+    return {
         "episodes": len(data.episodes),
         "tokens": sum(len(each.ids) for each in data.episodes),
         "learned_tokens": sum(int(each.learned.sum()) for each in data.episodes),
@@ -305,9 +325,11 @@ def _tell(folder: Path, data: AgentData, plan: AgentPlan, end: Mapping[str, Any]
         "full_every": plan.full_every,
         **asdict(plan.settings),
         "start": None if plan.start is None else sha256_of(plan.start),
-        "end": end,
     }
-    (folder / ABOUT).write_text(json.dumps(about, indent=2) + "\n")
+
+
+def _tell(folder: Path, data: AgentData, plan: AgentPlan, end: Mapping[str, Any] | None) -> None:
+    (folder / ABOUT).write_text(json.dumps(_about(data, plan) | {"end": end}, indent=2) + "\n")
 
 
 def _gradient(value: torch.Tensor) -> torch.Tensor:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import nn
 
@@ -187,7 +187,7 @@ def _resume(
     path = folder / CHECKPOINT
     if not path.is_file():
         return 0, []
-    with safe_open(path, "pt") as file:
+    with _opened(path) as file:
         about = file.metadata() or {}
         there = set(file.keys())
         missing = [name for name in names if f"value.{name}" not in there]
@@ -197,10 +197,23 @@ def _resume(
         for name, value in zip(names, values, strict=True):
             with torch.no_grad():
                 value.copy_(file.get_tensor(f"value.{name}"))
-            optimizer.state[value] = {
-                moment: file.get_tensor(f"{moment}.{name}") for moment in _MOMENTS if f"{moment}.{name}" in there
-            }
+            kept = [moment for moment in _MOMENTS if f"{moment}.{name}" in there]
+            state = {moment: file.get_tensor(f"{moment}.{name}") for moment in kept}
+            # The count of steps stays where the optimizer has it, beside the processor.
+            optimizer.state[value] = {key: each if key == "step" else each.to(value) for key, each in state.items()}
     return int(about["step"]), list(json.loads(about["curve"]))
+
+
+def _opened(path: Path) -> Any:
+    """A checkpoint, open.
+
+    Raises:
+        ConfigError: It is damaged.
+    """
+    try:
+        return safe_open(path, "pt")
+    except (OSError, SafetensorError) as error:
+        raise ConfigError(f"{path} cannot be read: {error}; remove it to start again") from error
 
 
 def _goes_on(about: Mapping[str, str], settings: Settings) -> bool:

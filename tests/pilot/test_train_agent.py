@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import signal
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from confkv_agents.pilot.encoding import Encoded
 from confkv_agents.pilot.export import write_trained
 from confkv_agents.pilot.lora import add_lora, lora_parameters
 from confkv_agents.pilot.train_agent import ABOUT, AgentData, AgentPlan, adapters_of, answer_loss, shares, train_agent
-from confkv_agents.pilot.training import CURVE, Settings
+from confkv_agents.pilot.training import CHECKPOINT, CURVE, Settings
 from tests.pilot.tiny_text import tiny
 
 
@@ -57,6 +58,16 @@ def test_a_picture_is_read_as_its_embeddings_where_its_placeholders_stand():
     logits = model(inputs_embeds=embedded[None]).logits[0].float().log_softmax(-1)
     by_hand = -sum(logits[place - 1, made.ids[place]] for place in (6, 7, 8, 23))
     assert float(answer_loss(model, shown, pictures).detach()) == pytest.approx(float(by_hand.detach()), rel=1e-5)
+
+
+def test_the_loss_is_taken_where_the_model_is():
+    model = tiny().to("meta")  # the one device besides the processor that is everywhere; it refuses tensors of others
+    add_lora(model, 4)
+    shown = Encoded(episode(1).ids, episode(1).learned, (("a", (10, 11)),))
+    loss = answer_loss(model, shown, {"a": torch.randn(2, 64)})
+    loss.backward()
+    assert loss.device.type == "meta"
+    assert all(value.grad is not None for value in lora_parameters(model).values())
 
 
 def test_causal_attention_and_its_gradients_are_those_of_torch():
@@ -164,6 +175,25 @@ def test_a_run_that_was_stopped_ends_as_one_that_was_not(tmp_path):
         train_agent(data, plan, tmp_path / "b", stop, tiny)
     stopped = load_file(train_agent(data, plan, tmp_path / "b", load=tiny))
     assert all(torch.allclose(whole[name], stopped[name], atol=1e-6) for name in whole)
+
+
+def test_a_run_goes_on_with_the_same_conversations_only(tmp_path):
+    data = AgentData([episode(seed) for seed in range(4)], [], {})
+    plan = AgentPlan(Settings(2, save_every=1, warmup=1), batch=2, rank=4)
+    train_agent(data, plan, tmp_path, load=tiny)
+    with pytest.raises(
+        ConfigError, match="cannot go on so: episodes was 4 and is 3; tokens was 96 and is 72; learned_tok"
+    ):
+        train_agent(AgentData(data.episodes[:3], [], {}), plan, tmp_path, load=tiny)
+    with pytest.raises(ConfigError, match="cannot go on so: batch was 2 and is 4; train into another folder"):
+        train_agent(data, replace(plan, batch=4), tmp_path, load=tiny)
+    train_agent(data, replace(plan, processes=1, compiled=False), tmp_path, load=tiny)
+    (tmp_path / CHECKPOINT).write_bytes(b"damaged")
+    with pytest.raises(ConfigError, match=r"checkpoint\.safetensors cannot be read: .*remove it to start again"):
+        train_agent(data, plan, tmp_path, load=tiny)
+    (tmp_path / ABOUT).write_text("{}")
+    with pytest.raises(ConfigError, match=r"training\.json does not tell what was trained"):
+        train_agent(data, plan, tmp_path, load=tiny)
 
 
 def test_two_processes_learn_what_one_does(tmp_path):
