@@ -165,7 +165,7 @@ def train(
     processes: Annotated[int, typer.Option(help="Processes of one thread each that share a step.")] = 1,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.")] = 25,
     full_every: Annotated[
-        int, typer.Option(help="Steps of which one lets gradients flow through pages too; the others cost a third.")
+        int, typer.Option(help="Steps of which one lets gradients flow through pages too; the others cost less.")
     ] = 1,
     compiled: Annotated[bool, typer.Option(help="Compile the layers; needs a C++ compiler.")] = False,
 ) -> None:

@@ -69,7 +69,7 @@ class AgentPlan:
         rank: Of the low-rank changes.
         start: Adapters to begin with.
         processes: That share each step.
-        full_every: In one of so many steps gradients also flow through what was read: exact, at three times the cost.
+        full_every: In one of so many steps gradients also flow through what was read, which is exact and costs more.
             In the others what was read is taken as it is, and only answers are computed with gradients, save in
             conversations of at most 400 tokens.
         compiled: Whether layers are compiled, which needs a C++ compiler and two minutes at the start.
