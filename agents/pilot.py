@@ -3,15 +3,21 @@
 The first answer begins with a plan; every later one says which part of it is being done now, after a note of what was
 read and before the element and the action, so that what is done next hangs on the words just written and not on a plan
 thousands of tokens ago. It is the `react` agent with another form of page, another prompt and, where llguidance is
-installed, answers held to a grammar. Any chat model can play it; the pilot knows no other form.
+installed, answers held to a grammar: of what the page admits, and of the model's own plan, part by part. Any chat model
+can play it; the pilot knows no other form.
 """
 
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Any
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from confkv_agents.web.tasks.oracle import NOW, PLAN
+from confkv_agents.errors import ConfigError
+from confkv_agents.web.actions.possible import TERMINALS, possible
+from confkv_agents.web.tasks.oracle import NOW, PLAN, parts_of
 from confkv_agents.web.text import quote
 
 from .react import Pictures, ReactAgent, chosen_pictures, picture_block, text_block
@@ -19,7 +25,9 @@ from .react import Pictures, ReactAgent, chosen_pictures, picture_block, text_bl
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from confkv_agents.web.observation import Observation, Picture
+    from confkv_agents.evaluation.agents import Decision
+    from confkv_agents.web.observation import Element, Observation, Picture
+    from confkv_agents.web.tasks import Task
 
 NEEDS_MODEL = True
 
@@ -63,36 +71,100 @@ FIRST_GRAMMAR = _grammar(f"{PLAN}[^\\n]{{1,400}}\\n{_NOTE}")
 GRAMMAR = _grammar(f"{_NOTE}{NOW}[^\\n]{{1,400}}\\n{_NOTE}")
 """A note or none, the plan's part that is being done, the element's line or none, then one action."""
 
+Held = Literal["auto", "page", "form", "none"]
+_LINE = r"[^\n]{1,400}\n"
+# What is jotted down is no element's line, which ends in a bracket, and no part of the plan.
+_JOTTED = r"/([^n\n]|n[^o\n]|no[^w\n]|now[^:\n])[^\n]{0,240}/ /[^\n\]]\n/"
 
-def create_agent(model: BaseChatModel, *, pictures: Pictures = "auto", constrained: bool | None = None) -> PilotAgent:
+
+def first_grammar(observation: Observation) -> str:
+    """A plan, a note or none, then an action that the page admits, in llguidance's Lark dialect.
+
+    Args:
+        observation: The page; an element that is acted on is named in the line before.
+    """
+    noted = r'(/[^\n]{0,240}[^\n\]]/ (", " | "\n"))?'
+    return f'start: ANSWER\nANSWER: "{PLAN}" /{_LINE}/ {noted} {possible(observation, _named)}\n{TERMINALS}'
+
+
+def later_grammar(observation: Observation, parts: Sequence[str], at: int) -> str:
+    """A note or none, the plan's part that is done now, then an action that the page admits.
+
+    Args:
+        observation: The page.
+        parts: Of the model's own plan, in order.
+        at: Which one is being done. This or the next one is done now, and only at the last one the task is done.
+            With no parts any is.
+    """
+    actions = possible(observation, _named, stop=False)
+    if not parts:
+        now = f'/{_LINE}/ ({actions} | "stop " REASON)'
+    else:
+        near = [json.dumps(f"{part}\n", ensure_ascii=False) for part in parts[at : at + 2]]
+        now = f"({' | '.join(near)}) {actions}"
+        if at + 2 >= len(parts):
+            now = f'{now} | {near[-1]} "stop " REASON'
+    return f'start: ANSWER\nANSWER: ({_JOTTED})? "{NOW}" ({now})\n{TERMINALS}'
+
+
+def create_agent(model: BaseChatModel, *, pictures: Pictures = "auto", constrained: Held = "auto") -> PilotAgent:
     """Make the agent.
 
     Args:
         model: Any LangChain chat model.
         pictures: As for `react`; `auto` is the pictures on the `page` for models that see.
-        constrained: Hold the first answer to `FIRST_GRAMMAR` and the others to `GRAMMAR`; None does so where the
-            model is ours and llguidance is installed.
+        constrained: What answers are held to: the elements, options and tabs of the `page` and the parts of the
+            model's own plan in their order; their `form` alone; or nothing (`none`). `auto` is the `page` where the
+            model is ours and llguidance is installed, else nothing.
 
     Raises:
-        ConfigError: There is no such choice of pictures, or some are asked for and the model takes none.
+        ConfigError: There is no such choice, or pictures are asked for and the model takes none.
     """
     pictures, sees = chosen_pictures(model, pictures, "page")
-    if constrained is None:
-        constrained = hasattr(model, "kv") and importlib.util.find_spec("llguidance") is not None
-    first, later = ((model.bind(grammar=each) if constrained else model) for each in (FIRST_GRAMMAR, GRAMMAR))
-    return PilotAgent(later, first=first, pictures=pictures, sees=sees, repairs=0, system=SYSTEM)
+    if constrained not in get_args(Held):
+        raise ConfigError(f"constrained is {constrained!r}; choose one of {', '.join(get_args(Held))}")
+    if constrained == "auto":
+        ours = hasattr(model, "kv") and importlib.util.find_spec("llguidance") is not None
+        constrained = "page" if ours else "none"
+    return PilotAgent(model, constrained=constrained, pictures=pictures, sees=sees, repairs=0, system=SYSTEM)
 
 
 class PilotAgent(ReactAgent):
     """`ReactAgent` with a plan, and pictures where they stand on the page; `create_agent` makes it."""
 
-    def __init__(self, model: Any, *, first: Any, **more: Any) -> None:
+    def __init__(self, model: Any, *, constrained: Held, **more: Any) -> None:
         super().__init__(model, **more)
-        self._first = first
+        self._constrained = constrained
+        self._parts: list[str] = []
+        self._part = 0
 
-    def _model_asked(self) -> Any:
-        planned = any(message.type == "ai" for message in self.messages)
-        return self._model if planned else self._first
+    def reset(self, task: Task, observation: Observation) -> None:
+        """Begin a new conversation about a task."""
+        super().reset(task, observation)
+        self._parts, self._part = [], 0
+
+    def act(self, observation: Observation) -> Decision:
+        """Show the page and ask for the next action; follow the plan."""
+        first = not any(message.type == "ai" for message in self.messages)
+        decision = super().act(observation)
+        for line in decision.thought.splitlines():
+            if first and line.startswith(PLAN) and not self._parts:
+                # A part that comes twice in a row could not be left.
+                self._parts = [part for part, _ in groupby(parts_of(line.removeprefix(PLAN))) if part.strip()]
+            elif line.startswith(NOW) and line.removeprefix(NOW) in self._parts[self._part + 1 : self._part + 2]:
+                self._part += 1
+        return decision
+
+    def _model_asked(self, observation: Observation) -> Any:
+        first = not any(message.type == "ai" for message in self.messages)
+        match self._constrained:
+            case "page":
+                held = first_grammar(observation) if first else later_grammar(observation, self._parts, self._part)
+            case "form":
+                held = FIRST_GRAMMAR if first else GRAMMAR
+            case _:
+                return self._model
+        return self._model.bind(grammar=held)
 
     def _show(self, observation: Observation) -> list[dict[str, Any]]:
         pictures = self._on_page(observation)
@@ -133,7 +205,16 @@ def write_reply(thought: str, action: str, target: tuple[str, int] | None) -> st
         target: Name and id of the element acted on, or None.
     """
     lines = [line for line in thought.splitlines() if line.strip()]
-    element = f"{quote(target[0], 80)} [{target[1]}]" if target and target[0] else ""
+    element = _element(*target) if target else ""
     if lines and not lines[-1].startswith((PLAN, NOW)):
         element = ", ".join(part for part in (lines.pop().strip(), element) if part)
     return "\n".join(line for line in (*lines, element, action) if line)
+
+
+def _element(name: str, number: int) -> str:
+    return f"{quote(name, 80)} [{number}]" if name else ""
+
+
+def _named(element: Element) -> str:
+    """The line before an action on an element."""
+    return f"{line}\n" if (line := _element(element.name, element.id)) else ""

@@ -124,7 +124,7 @@ class ReactAgent:
         self._say(shown)
         thought = action = ""
         for attempt in range(self._repairs + 1):
-            reply = self._ask()
+            reply = self._ask(observation)
             replies.append(reply.text)
             usages.append(usage_of_message(reply))
             try:
@@ -144,17 +144,17 @@ class ReactAgent:
             usage=merge_usage(usages),
         )
 
-    def _ask(self) -> AIMessage:
+    def _ask(self, observation: Observation) -> AIMessage:
         config: Any = {"configurable": {"thread_id": self._thread}}
         try:
-            reply = self._model_asked().invoke(self.messages, config)
+            reply = self._model_asked(observation).invoke(self.messages, config)
         except ContextOverflowError as error:
             raise PromptTooLongError(f"the conversation no longer fits the model: {error}") from error
         self.messages.append(reply)
         return reply
 
-    def _model_asked(self) -> Any:
-        """The model that gives the next answer."""
+    def _model_asked(self, observation: Observation) -> Any:
+        """The model that gives the next answer, to a page."""
         return self._model
 
     def _say(self, blocks: list[dict[str, Any]]) -> None:

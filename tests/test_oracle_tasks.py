@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from confkv_agents.evaluation.agents import load_agent
+from confkv_agents.evaluation.agents import Decision, load_agent
 from confkv_agents.evaluation.batch.kinds import kinds_of
 from confkv_agents.evaluation.episode import run_episode
-from confkv_agents.plugins import data_dir
+from confkv_agents.pilot.demonstrations import target_of
+from confkv_agents.plugins import data_dir, find_agent, load_module
 from confkv_agents.web.browser import Browser
 from confkv_agents.web.env import WebEnv
-from confkv_agents.web.observation import ObservationConfig
+from confkv_agents.web.observation import Observation, ObservationConfig
 from confkv_agents.web.settle import SettleLimits
 from confkv_agents.web.sites import SiteSet
 from confkv_agents.web.tasks import Task, load_tasks
+from confkv_agents.web.tasks.oracle import NOW, PLAN, parts_of
+from tests.grammars import accepts
 from tests.notes import unread
 
 pytestmark = pytest.mark.browser
 
+PILOT = load_module(find_agent("pilot"), "agents.pilot")
 TASKS = load_tasks(data_dir("tasks"))
 NEAR_MISSES = [task for task in TASKS if task.extension.near_miss]
 
@@ -38,8 +43,38 @@ def env() -> Iterator[WebEnv]:
         yield env
 
 
-def play(env: WebEnv, task: Task, script: str):
-    agent = load_agent("oracle", script=script)
+class Watched:
+    """An actor, and which of its answers, in the pilot's words, the pilot could not have given."""
+
+    def __init__(self, agent: Any):
+        self._agent = agent
+        self._parts: list[str] = []
+        self._at = 0
+        self.refused: list[str] = []
+
+    def reset(self, task: Task, observation: Observation) -> None:
+        self._agent.reset(task, observation)
+        self._parts, self._at = [], 0
+
+    def act(self, observation: Observation) -> Decision:
+        decision = self._agent.act(observation)
+        answer = PILOT.write_reply(decision.thought, decision.action, target_of(decision.action, observation))
+        first = not self._parts
+        grammar = (
+            PILOT.later_grammar(observation, self._parts, self._at) if not first else PILOT.first_grammar(observation)
+        )
+        if not accepts(answer, grammar):
+            self.refused.append(answer)
+        if first:
+            self._parts = parts_of(answer.split("\n")[0].removeprefix(PLAN))
+        elif (now := [line for line in answer.split("\n") if line.startswith(NOW)]) != [NOW + self._parts[self._at]]:
+            self._at += 1
+            assert now == [NOW + self._parts[self._at]]
+        return decision
+
+
+def play(env: WebEnv, task: Task, script: str, agent: Any = None):
+    agent = agent or load_agent("oracle", script=script)
     steps = []
     result = run_episode(env, agent, task, on_step=steps.append)
     failed = [check for check in result.checks if not check["ok"]]
@@ -59,8 +94,10 @@ def test_there_are_tasks_of_every_kind_of_three_to_fifteen_steps():
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.key)
 def test_the_scripted_solution_succeeds_and_notes_only_what_it_has_read(env: WebEnv, task: Task):
-    result, steps, story = play(env, task, "oracle")
+    actor = Watched(load_agent("oracle"))
+    result, steps, story = play(env, task, "oracle", actor)
     assert result.success is True, story
+    assert not actor.refused
     assert result.stop_reason == "stop", story
     assert result.steps <= (task.max_steps or 30), story
     notes = {step.note for step in task.oracle if step.note}

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 
 from confkv_agents.pilot.demonstrations import Demonstration
+from confkv_agents.web.actions import format_action, parse_action
 from confkv_agents.web.tasks import load_template
 from confkv_agents.web.tasks.oracle import NOW, PLAN
 
 _WORD = re.compile(r"\w+(?:[-.@']\w+)*")
 _FRAME = re.compile(r"Tab \d+|Page \d+ of \d+|banner|page \[|contentinfo .*as before|.* as before")
 _PICTURE = "\0"  # stands for a picture while lines are chosen; it is at the end of its line
+_ID = re.compile(r"(?<!\\)\[(\d+)\]")  # in page text and notes, brackets of quoted text have backslashes
 _COMMON = 4  # lines of a page that a word may be in and still tell one from another
 
 
@@ -31,7 +35,7 @@ def condensed(made: Demonstration, seed: int = 0, others: float = 0.15) -> Demon
     Returns:
         The conversation on pages of the lines whose words come up in the answers after them, of those that say where
         on a page one is, and of some others; with every picture and its line where pictures must be looked at, else
-        without pictures. None where there are no pages.
+        without pictures; with other element ids. None where there are no pages.
     """
     if not made.messages or made.messages[0]["role"] != "system":
         return None
@@ -53,7 +57,54 @@ def condensed(made: Demonstration, seed: int = 0, others: float = 0.15) -> Demon
         message["content"] = [{"text": texts[0]}]
         for picture, text in zip(pictures, texts[1:], strict=True):
             message["content"] += [picture, {"text": text}] if text else [picture]
+    return with_other_ids(new, random.Random(f"{seed}:{made.task}:ids"))
+
+
+def with_other_ids(made: Demonstration, rng: random.Random) -> Demonstration:
+    """Draw other element ids, in the same order, with gaps, and the same ones on all pages.
+
+    A search field is [2] on every page of one site and [6] on those of another; an answer has to look up drawn ids.
+
+    Args:
+        made: An episode; its pages and answers are copied.
+        rng: Draws the ids.
+    """
+    ids = [rng.randrange(8)]
+
+    def other(number: int) -> int:
+        while len(ids) <= number:
+            ids.append(ids[-1] + 1 + (rng.randint(1, 4) if rng.random() < 0.25 else 0))
+        return ids[number]
+
+    new = deepcopy(made)
+    for at, message in enumerate(new.messages):
+        for number, part in enumerate(message["content"]):
+            if "text" not in part or message["role"] == "system":
+                continue
+            if message["role"] == "assistant":
+                part["text"] = _answer(part["text"], other)
+            elif (at, number) == (1, 0):
+                task, blank, page = part["text"].partition("\n\n")
+                part["text"] = task + blank + _numbers(page, other)
+            else:
+                part["text"] = _numbers(part["text"], other)
     return new
+
+
+def _numbers(text: str, other: Callable[[int], int]) -> str:
+    return _ID.sub(lambda found: f"[{other(int(found[1]))}]", text)
+
+
+def _answer(text: str, other: Callable[[int], int]) -> str:
+    """An answer with other ids; a tab's number, seconds, and what is typed are none."""
+    *notes, line = text.split("\n")
+    action = parse_action(line)
+    if action.element is not None:
+        target = other(action.target) if action.name == "drag" and action.target is not None else action.target
+        line = format_action(replace(action, element=other(action.element), target=target))
+    # A plan has the task's words.
+    notes = [each if each.startswith((PLAN, NOW)) else _numbers(each, other) for each in notes]
+    return "\n".join((*notes, line))
 
 
 def shortened(page: str, said: set[str], rng: random.Random, others: float) -> str:

@@ -80,7 +80,7 @@ def demonstrate(env: WebEnv, task: Task, rng: random.Random, slip: float = 0.1) 
         InfraError: Browser or site failed.
     """
     mouth = _Prompted()
-    agent: Any = load_agent("pilot", model=mouth, constrained=False)
+    agent: Any = load_agent("pilot", model=mouth, constrained="none")
     write_reply = open_agent("pilot").write_reply
     assert write_reply is not None
     oracle: Any = load_agent("oracle")
@@ -114,7 +114,7 @@ def demonstrate(env: WebEnv, task: Task, rng: random.Random, slip: float = 0.1) 
                 if [(element.role, element.name) for element in observation.elements] != before:
                     raise AgentError(f"{made.task}: the way back does not lead back")
         decision = oracle.act(observation)
-        target = _target(decision.action, observation)
+        target = target_of(decision.action, observation)
         observation, done = say(write_reply(decision.thought, decision.action, target), learn=True)
     made.success = all(check.ok for check in env.evaluate())
     made.messages = [_plain(message, made.pictures) for message in agent.messages]
@@ -138,7 +138,7 @@ def demonstrations(env: WebEnv, tasks: Iterable[Task], seed: int, slip: float = 
             yield Demonstration(f"{task.extension.template or task.key}:{task.seed}")
 
 
-def _target(action: str, observation: Observation) -> tuple[str, int] | None:
+def target_of(action: str, observation: Observation) -> tuple[str, int] | None:
     """Name and number of the element that an action is about."""
     parsed = parse_action(action)
     element = observation.element(parsed.element) if parsed.element is not None else None

@@ -93,7 +93,7 @@ def test_the_pilot_is_asked_what_it_was_asked_picture_for_picture(
     answers = ["'Red Canvas Backpack' [4]\nclick [4]", "I do not know", "scroll [down]", "the price '$34'\nstop [$34]"]
     with Engine(lambda: script(tiny_pilot(), answers), "tiny") as engine:
         model = ChatConfKV(model="tiny", engine=engine, policy="full", max_tokens=60, profile={"image_inputs": True})
-        episode = played(tmp_path, load_agent("pilot", model=model, constrained=False), task)
+        episode = played(tmp_path, load_agent("pilot", model=model, constrained="none"), task)
     asked = retell(episode, PILOT, sees=True)
     assert [each.step.index for each in asked] == [1, 3, 4] and len(requests) == 4
     for each in asked:
@@ -125,7 +125,7 @@ def test_a_script_is_told_in_the_pilots_words(tmp_path: Path) -> None:
         "thought 2\nstop [$34]",
     ]
     live = ScriptedModel(replies=[each.scored for each in asked], sees=True)
-    run_episode(PictureEnv(), load_agent("pilot", model=live, constrained=False), FakeTask())
+    run_episode(PictureEnv(), load_agent("pilot", model=live, constrained="none"), FakeTask())
     assert [plain(each.messages) for each in asked] == [plain(messages) for messages in live.seen]
     assert all(isinstance(message.content, str) for each in retell(episode, PILOT) for message in each.messages)
 
