@@ -145,7 +145,7 @@ class PilotAgent(ReactAgent):
 
     def act(self, observation: Observation) -> Decision:
         """Show the page and ask for the next action; follow the plan."""
-        first = not any(message.type == "ai" for message in self.messages)
+        first = self._is_first()
         decision = super().act(observation)
         for line in decision.thought.splitlines():
             if first and line.startswith(PLAN) and not self._parts:
@@ -155,8 +155,12 @@ class PilotAgent(ReactAgent):
                 self._part += 1
         return decision
 
+    def _is_first(self) -> bool:
+        """Whether the next answer is the first one, which has the plan."""
+        return not any(message.type == "ai" for message in self.messages)
+
     def _model_asked(self, observation: Observation) -> Any:
-        first = not any(message.type == "ai" for message in self.messages)
+        first = self._is_first()
         match self._constrained:
             case "page":
                 held = first_grammar(observation) if first else later_grammar(observation, self._parts, self._part)

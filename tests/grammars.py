@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
+import llguidance
 
 
 def accepts(text: str, grammar: str) -> bool:
     """Whether a byte-level matcher takes the whole text and could end there."""
-    llguidance = pytest.importorskip("llguidance")
     tokenizer = llguidance.LLTokenizer("byte")
     matcher = llguidance.LLMatcher(tokenizer, llguidance.LLMatcher.grammar_from_lark(grammar))
     assert not matcher.is_error(), matcher.get_error()
